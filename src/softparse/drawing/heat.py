@@ -1,0 +1,30 @@
+"""An arc matrix as text: one row per head, one column per word, shaded by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SHADES = " ░▒▓█"
+
+
+def heat_text(words: Sequence[str], arcs: Sequence[Sequence[float]]) -> str:
+    """Rows are heads (`*` is the root), columns are words; darker is heavier.
+
+    >>> print(heat_text(["the", "dog"], [[0, 0, 1], [0, 0, 0], [0, 0.5, 0]]))
+         the  dog
+      *       ███
+    the
+    dog  ▒▒▒
+    """
+    labels = ["*", *words]
+    margin = max(len(label) for label in labels)
+    columns = [max(3, len(word)) for word in words]
+    lines = [" " * margin + "".join(f"  {word:^{width}}" for word, width in zip(words, columns, strict=True))]
+    for label, row in zip(labels, arcs, strict=True):
+        cells = (_shade(weight) * width for weight, width in zip(row[1:], columns, strict=True))
+        lines.append(f"{label:>{margin}}" + "".join(f"  {cell}" for cell in cells))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _shade(weight: float) -> str:
+    return SHADES[min(len(SHADES) - 1, max(0, round(weight * (len(SHADES) - 1))))]

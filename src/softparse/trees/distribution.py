@@ -1,0 +1,281 @@
+"""What projective and non-projective tree distributions share: q(T) = exp(Σ_{h→m in T} scores[h, m]) / Z."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution, register_kl
+from torch.distributions.utils import lazy_property
+
+from . import arguments
+from .noise import sample_noise
+from .shapes import adjacency, is_tree, log_number_of_trees
+
+
+class TreeDistribution(Distribution):
+    """A distribution over dependency trees with independent arc scores; see the two subclasses.
+
+    Trees are heads [..., B, n + 1]: `heads[b, m]` is the head of word m, and -1 at position 0 and beyond the sentence. Relaxed
+    trees are matrices [..., B, n + 1, n + 1] laid out as the scores. Further dimensions come first, as everywhere
+    in `torch.distributions`.
+    """
+
+    arg_constraints: ClassVar[dict[str, Any]] = {}
+    has_rsample = True
+    projective: ClassVar[bool]
+
+    def __init__(
+        self,
+        scores: Tensor,
+        lengths: Tensor | Sequence[int] | None = None,
+        *,
+        single_root: bool = True,
+        mask: Tensor | None = None,
+        validate_args: bool | None = None,
+    ):
+        self.scores, self.lengths = arguments.prepare(scores, lengths, mask)
+        self.single_root = bool(single_root)
+        batch, size, _ = self.scores.shape
+        super().__init__(torch.Size([batch]), torch.Size([size]), validate_args=validate_args)
+        if self._validate_args and not torch.compiler.is_compiling():
+            self._check()
+
+    def _check(self) -> None:
+        if arguments.check_values(self.scores, self.lengths):
+            _, weight = self._best(self.scores)
+            missing = weight == -torch.inf
+            if missing.any():
+                kind = ("single-rooted " if self.single_root else "") + ("projective" if self.projective else "")
+                raise arguments.no_tree(self.scores, self.lengths, int(missing.int().argmax()), kind.strip() or "rooted")
+
+    def __repr__(self) -> str:
+        batch, size, _ = self.scores.shape
+        return f"{type(self).__name__}({batch} sentences of up to {size - 1} words, single_root={self.single_root})"
+
+    # What a kind of tree has to bring along.
+
+    @abstractmethod
+    def _inference(self, scores: Tensor, lengths: Tensor, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
+        """Marginals [B, size, size] and log Z [B] of the scores divided by the temperature, differentiable."""
+
+    @abstractmethod
+    def _relaxation(self, scores: Tensor, lengths: Tensor, temperature: float) -> Tensor:
+        """Relaxed best trees [B, size, size], differentiable."""
+
+    @abstractmethod
+    def _best(self, scores: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Heads [B, size] of the best trees, and their weights [B] (-inf where there is no tree)."""
+
+    @abstractmethod
+    def _draw(self, samples: int, generator: torch.Generator | None) -> Tensor:
+        """Heads [S, B, size] of exact samples."""
+
+    @abstractmethod
+    def _best_k(self, k: int) -> Tensor:
+        """Heads [k, B, size] of the k best trees, -1 where there are fewer."""
+
+    # The exact distribution.
+
+    @lazy_property
+    def _exact(self) -> tuple[Tensor, Tensor]:
+        return self._inference(self.scores, self.lengths)
+
+    @property
+    def log_partition(self) -> Tensor:
+        """log Z [B]; its gradient is `marginals`."""
+        return self._exact[1]
+
+    @property
+    def marginals(self) -> Tensor:
+        """q(h → m) for every arc, [B, n + 1, n + 1], differentiable."""
+        return self._exact[0]
+
+    @property
+    def mean(self) -> Tensor:
+        return self.marginals
+
+    @lazy_property
+    def mode(self) -> Tensor:
+        """Heads [B, n + 1] of the most probable trees."""
+        with torch.no_grad():
+            return self._best(self.scores)[0]
+
+    @lazy_property
+    def mbr(self) -> Tensor:
+        """Heads [B, n + 1] of the trees with the greatest expected number of correct arcs (minimum Bayes risk)."""
+        with torch.no_grad():
+            return self._best(self.marginals.detach().masked_fill(~self._arcs, -torch.inf))[0]
+
+    @property
+    def _arcs(self) -> Tensor:
+        return arguments.arcs(self.lengths, self.scores.shape[1]) & (self.scores.detach() > -torch.inf)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Log-probability of heads [..., B, n + 1]; -inf for what is no tree here.
+
+        Unknown heads (-1 inside the sentence) are summed over: the log of the total probability of all completions.
+        """
+        heads = arguments.check_heads(value, self.lengths, self.scores.shape[1], leading=True)
+        shape = heads.shape[:-1]
+        heads = heads.reshape(-1, *heads.shape[-2:])
+        position = torch.arange(heads.shape[-1], device=heads.device)
+        unknown = ((heads < 0) & (position > 0) & (position <= self.lengths[:, None])).any(-1)
+        result = self._log_prob_of_trees(heads)
+        if torch.compiler.is_compiling() or unknown.any():
+            sample, sentence = unknown.nonzero(as_tuple=True)
+            restricted = self._restricted(self.scores[sentence], heads[sample, sentence])
+            _, log_total = self._inference(restricted, self.lengths[sentence])
+            result = result.index_put((sample, sentence), log_total - self.log_partition[sentence])
+        return result.reshape(shape)
+
+    def _log_prob_of_trees(self, heads: Tensor) -> Tensor:
+        known = heads >= 0
+        weights = self.scores.expand(heads.shape[0], -1, -1, -1).gather(2, heads.clamp(min=0)[:, :, None])[:, :, 0]
+        weights = torch.where(known, weights, 0.0)
+        possible = is_tree(heads, self.lengths, single_root=self.single_root, projective=self.projective)
+        possible &= (weights.detach() > -torch.inf).all(-1)
+        total = torch.where(possible[..., None], weights, 0.0).sum(-1)
+        return torch.where(possible, total - self.log_partition, -torch.inf)
+
+    @staticmethod
+    def _restricted(scores: Tensor, heads: Tensor) -> Tensor:
+        """Scores with -inf on every arc into a word of known head that is not its arc."""
+        candidates = torch.arange(heads.shape[-1], device=heads.device)[:, None]
+        other = (heads[:, None, :] >= 0) & (heads[:, None, :] != candidates)
+        return scores.masked_fill(other, -torch.inf)
+
+    def given(self, heads: Tensor) -> Self:
+        """This distribution restricted to the trees with the given heads [B, n + 1] (-1 where unknown)."""
+        heads = arguments.check_heads(heads, self.lengths, self.scores.shape[1], leading=False)
+        return self._like(self._restricted(self.scores, heads))
+
+    def _like(self, scores: Tensor) -> Self:
+        return type(self)(scores, self.lengths, single_root=self.single_root, validate_args=self._validate_args)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        """One sentence seen as a batch of equal ones."""
+        size = self.scores.shape[-1]
+        (batch,) = torch.Size(batch_shape)
+        return type(self)(
+            self.scores.expand(batch, size, size),
+            self.lengths.expand(batch),
+            single_root=self.single_root,
+            validate_args=False,
+        )
+
+    # Entropies work in float64: their terms grow with the scores, and nearly cancel.
+
+    @lazy_property
+    def _exact_wide(self) -> tuple[Tensor, Tensor]:
+        if self.scores.dtype == torch.float64:
+            return self._exact
+        return self._inference(self.scores.double(), self.lengths)
+
+    def entropy(self) -> Tensor:
+        """H(q) = log Z − Σ q(h → m)·scores[h, m], in nats, [B]."""
+        return self._cross_entropy(self).to(self.scores.dtype)
+
+    def cross_entropy(self, other: TreeDistribution) -> Tensor:
+        """−E_self[log other(T)], [B]; inf where `other` forbids a tree that this distribution allows."""
+        if not torch.equal(self.lengths, other.lengths) or self.scores.shape != other.scores.shape:
+            raise ValueError("the two distributions must be over trees of the same sentences (same lengths and shapes)")
+        if other.projective and not self.projective:
+            raise NotImplementedError(
+                "non-projective trees have no probability under projective ones, and deciding whether masks exclude them "
+                "all is not supported"
+            )
+        return self._cross_entropy(other).to(self.scores.dtype)
+
+    def _cross_entropy(self, other: TreeDistribution) -> Tensor:
+        marginals = self._exact_wide[0]
+        allowed = other._arcs
+        scores = torch.where(allowed, other.scores.double(), 0.0)
+        value = other._exact_wide[1] - (marginals * scores).flatten(1).sum(1)
+        impossible = ((marginals.detach() > 0) & ~allowed).flatten(1).any(1)
+        if other.single_root and not self.single_root:
+            # Several roots have probability here, none there. One root is certain only if the expected number is one.
+            impossible = impossible | (marginals.detach()[:, 0].sum(1) > 1 + 1e-9)
+        return torch.where(impossible, torch.inf, value)
+
+    def kl_uniform(self) -> Tensor:
+        """KL(q ‖ uniform over all trees of the sentence) = log N − H(q), [B]."""
+        count = log_number_of_trees(
+            self.lengths, single_root=self.single_root, projective=self.projective, dtype=torch.float64
+        )
+        return (count - self._cross_entropy(self)).to(self.scores.dtype)
+
+    def kbest(self, k: int) -> tuple[Tensor, Tensor]:
+        """Heads [k, B, n + 1] and log-probabilities [k, B] of the k most probable trees, best first.
+
+        Where a sentence has fewer trees the rest is -1 and -inf. The log-probabilities are differentiable.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        heads = self._best_k(k)
+        log_prob = self._log_prob_of_trees(heads)
+        found = (heads >= 0).any(-1)
+        return heads, torch.where(found, log_prob, -torch.inf)
+
+    # Samples.
+
+    def sample(self, sample_shape: Sequence[int] = (), *, generator: torch.Generator | None = None) -> Tensor:
+        """Exact samples: heads [*sample_shape, B, n + 1], no gradient."""
+        shape = torch.Size(sample_shape)
+        with torch.no_grad():
+            return self._draw(shape.numel(), generator).reshape(*shape, *self.batch_shape, *self.event_shape)
+
+    def rsample(
+        self,
+        sample_shape: Sequence[int] = (),
+        *,
+        temperature: float = 1.0,
+        hard: bool = False,
+        noise: str | None = "gumbel",
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Perturb and parse: relaxed trees of perturbed scores, [*sample_shape, B, n + 1, n + 1], differentiable.
+
+        With `hard` the values are those of the best tree of the perturbed scores (0 and 1) and the gradient is that of the
+        relaxed one (straight-through). Noise: "gumbel", "sum-of-gamma" or "none".
+        """
+        temperature = arguments.check_temperature(temperature)
+        scores, lengths, shape = self._perturbed(sample_shape, noise, generator)
+        soft = self._relaxation(scores, lengths, temperature)
+        if hard:
+            best, _ = self._best(scores.detach(), lengths)
+            soft = adjacency(best, soft.dtype) + (soft - soft.detach())  # the bracket is exactly 0
+        return soft.reshape(shape)
+
+    def perturbed_marginals(
+        self,
+        sample_shape: Sequence[int] = (),
+        *,
+        temperature: float = 1.0,
+        noise: str | None = "gumbel",
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Marginals of perturbed scores over the temperature, [*sample_shape, B, n + 1, n + 1], differentiable."""
+        temperature = arguments.check_temperature(temperature)
+        scores, lengths, shape = self._perturbed(sample_shape, noise, generator)
+        return self._inference(scores, lengths, temperature)[0].reshape(shape)
+
+    def _perturbed(
+        self, sample_shape: Sequence[int], noise: str | None, generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor, torch.Size]:
+        """Perturbed scores [S·B, size, size], their lengths, and the shape of the samples."""
+        shape = torch.Size(sample_shape) + self.scores.shape
+        samples = torch.Size(sample_shape).numel()
+        drawn = sample_noise(noise, (samples, *self.scores.shape), self.lengths, self.scores.dtype, generator)
+        scores = self.scores.expand(samples, -1, -1, -1)
+        scores = scores if drawn is None else scores + drawn
+        return scores.flatten(0, 1), self.lengths.repeat(samples), shape
+
+
+@register_kl(TreeDistribution, TreeDistribution)
+def _kl_trees(p: TreeDistribution, q: TreeDistribution) -> Tensor:
+    crossed = p.cross_entropy(q)  # checks that the two can be compared
+    return torch.where(crossed.isinf(), torch.inf, p._cross_entropy(q) - p._cross_entropy(p)).to(p.scores.dtype)

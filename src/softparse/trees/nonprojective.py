@@ -1,0 +1,127 @@
+"""Non-projective dependency trees: the same surface on the matrix-tree theorem and Chu-Liu/Edmonds."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from . import chart, matrix_tree
+from .distribution import TreeDistribution
+from .kernels import threads
+from .kernels.edmonds import best_arborescence
+from .kernels.walks import sample_arborescences
+
+WALK_BUDGET = 8  # steps of Wilson's algorithm per word, before the tree is drawn word by word
+
+
+class NonProjectiveTrees(TreeDistribution):
+    """A distribution over all dependency trees, crossing arcs included; arguments as for `ProjectiveTrees`.
+
+    The relaxed tree of `rsample` is the marginals of the perturbed scores over the temperature.
+
+    >>> round(float(NonProjectiveTrees(torch.zeros(1, 4, 4), single_root=False).log_partition.exp()))
+    16
+    """
+
+    projective = False
+
+    def _inference(self, scores: Tensor, lengths: Tensor, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
+        differentiable = scores.requires_grad and torch.is_grad_enabled()
+        with torch.enable_grad():
+            source = scores if scores.requires_grad else scores.detach().requires_grad_()
+            weights = chart.arc_weights(source, lengths) / temperature
+            log_partition = matrix_tree.log_partition(weights, lengths, self.single_root)
+            (marginals,) = torch.autograd.grad(log_partition.sum(), weights, create_graph=differentiable)
+        results = marginals.to(scores.dtype), log_partition.to(scores.dtype)
+        return results if differentiable else (results[0].detach(), results[1].detach())
+
+    def _relaxation(self, scores: Tensor, lengths: Tensor, temperature: float) -> Tensor:
+        return self._inference(scores, lengths, temperature)[0]
+
+    def _best(self, scores: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        lengths = self.lengths if lengths is None else lengths
+        values, words = _on_cpu(scores), lengths.cpu().numpy()
+        heads, weight = _best_arborescences(values, words, self.single_root)
+        return torch.from_numpy(heads).to(scores.device), torch.from_numpy(weight).to(scores.device)
+
+    def _draw(self, samples: int, generator: torch.Generator | None) -> Tensor:
+        batch, size, _ = self.scores.shape
+        device = self.scores.device if generator is None else generator.device
+        shape = (samples, batch, (1 + WALK_BUDGET) * size)
+        uniforms = torch.rand(shape, dtype=torch.float64, device=device, generator=generator).cpu().numpy()
+        log_roots = self._exact_wide[0].detach()[:, 0].clamp(min=0).log().cpu().contiguous().numpy()
+        values, words = _on_cpu(self.scores), self.lengths.cpu().numpy()
+        heads = np.full((samples, batch, size), -1, np.int64)
+
+        def task(start: int, step: int) -> None:
+            sample_arborescences(
+                values.dtype, start, step, values, words, int(self.single_root), log_roots, uniforms, heads
+            )
+
+        threads.run(task, batch, samples * float((words.astype(float) ** 2).sum()))
+        return torch.from_numpy(heads).to(self.scores.device)
+
+    def _best_k(self, k: int) -> Tensor:
+        values = _on_cpu(self.scores)
+        heads = np.full((k, *self.scores.shape[:2]), -1, np.int64)
+        for sentence, words in enumerate(self.lengths.tolist()):
+            trees = _branch(values[sentence, : words + 1, : words + 1], self.single_root, k)
+            for rank, tree in enumerate(trees):
+                heads[rank, sentence, : words + 1] = tree
+        return torch.from_numpy(heads).to(self.scores.device)
+
+
+def _on_cpu(scores: Tensor) -> np.ndarray:
+    return scores.detach().double().cpu().contiguous().numpy()
+
+
+def _best_arborescences(scores: np.ndarray, words: np.ndarray, single_root: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Heads [B, size] and weights [B] of the best trees; -1 and -inf where there is none."""
+    batch, size, _ = scores.shape
+    heads, found = np.full((batch, size), -1, np.int64), np.zeros(batch, np.int64)
+
+    def task(start: int, step: int) -> None:
+        best_arborescence(scores.dtype, start, step, scores, words, int(single_root), heads, found)
+
+    threads.run(task, batch, float((words.astype(float) ** 3).sum()))
+    arcs = np.take_along_axis(scores, np.maximum(heads, 0)[:, None], 1)[:, 0]
+    return heads, np.where(found, np.where(heads >= 0, arcs, 0.0).sum(1), -np.inf)
+
+
+def _branch(scores: np.ndarray, single_root: bool, k: int) -> list[np.ndarray]:
+    """The k best trees of one sentence by branching (Lawler): the trees left are split by the first arc that differs.
+
+    Having taken the best tree of a set, what is left of the set falls into one part for each free word m: the words
+    before m keep their heads, m has another one. The best tree of each part waits in a heap.
+    """
+    words = scores.shape[0] - 1
+    queue: list[tuple[float, int, np.ndarray, np.ndarray, int]] = []
+    arrived = 0
+
+    def offer(candidates: np.ndarray, fixed: np.ndarray) -> None:
+        nonlocal arrived
+        heads, weight = _best_arborescences(candidates, np.full(len(candidates), words), single_root)
+        for part in range(len(candidates)):
+            if weight[part] > -np.inf:
+                heapq.heappush(queue, (-weight[part], arrived, heads[part], candidates[part], int(fixed[part])))
+                arrived += 1
+
+    offer(scores[None].copy(), np.zeros(1, np.int64))
+    trees: list[np.ndarray] = []
+    while queue and len(trees) < k:
+        _, _, heads, allowed, fixed = heapq.heappop(queue)
+        trees.append(heads)
+        parts = []
+        for word in range(fixed + 1, words + 1):
+            part = allowed.copy()
+            part[heads[word], word] = -np.inf
+            parts.append(part)
+            required = allowed[heads[word], word]
+            allowed[:, word] = -np.inf
+            allowed[heads[word], word] = required
+        if parts:
+            offer(np.stack(parts), np.arange(fixed, words))
+    return trees
