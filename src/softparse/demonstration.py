@@ -12,7 +12,7 @@ from .trees import ProjectiveTrees, adjacency, eisner
 
 WORDS = ["They", "walk", "the", "dog", "in", "the", "park"]
 HEADS = [2, 0, 4, 2, 7, 7, 2]
-TEMPERATURES = (4.0, 1.0, 0.4, 0.1)
+TEMPERATURES = (4.0, 1.0, 0.3, 0.03)
 
 
 def run(output: Path, seed: int) -> None:
