@@ -4,23 +4,31 @@ import torch
 from softparse.trees import NonProjectiveTrees, ProjectiveTrees, operators
 
 
-@pytest.fixture(params=["kernel", "torch"])
-def path(request, monkeypatch):
-    """Run a test on the CPU kernel and on the torch path."""
-    if request.param == "torch":
+def _use(path, monkeypatch):
+    if path == "torch":
         monkeypatch.setattr(operators, "has_kernel", lambda scores: False)
     else:
         assert operators.has_kernel(torch.zeros(1)), "Numba is a dependency; the kernel must be there"
+
+
+@pytest.fixture(params=["kernel", "torch"])
+def path(request, monkeypatch):
+    """Run a test on the CPU kernel and on the torch path."""
+    _use(request.param, monkeypatch)
     return request.param
+
+
+@pytest.fixture(params=["projective, kernel", "projective, torch", "non-projective"])
+def kind(request, monkeypatch):
+    """Run a test for both kinds of trees, the projective ones on both paths."""
+    if request.param == "non-projective":
+        return NonProjectiveTrees
+    _use(request.param.split()[-1], monkeypatch)
+    return ProjectiveTrees
 
 
 @pytest.fixture(params=[True, False], ids=["single-root", "multi-root"])
 def single_root(request):
-    return request.param
-
-
-@pytest.fixture(params=[ProjectiveTrees, NonProjectiveTrees])
-def kind(request):
     return request.param
 
 

@@ -46,7 +46,7 @@ def oracles(trees, known=None):
 
 
 @pytest.fixture(params=["free", "masked", "partial"])
-def trees(request, path, kind, single_root):
+def trees(request, kind, single_root):
     scores = make_scores()
     if request.param == "masked":
         return kind(scores, LENGTHS, single_root=single_root, mask=random_mask(kind, single_root))
@@ -112,7 +112,7 @@ def test_minimum_bayes_risk(trees):
         assert oracle.expected_correct(found) == pytest.approx(best)
 
 
-def test_kl_and_cross_entropy(path, kind, single_root):
+def test_kl_and_cross_entropy(kind, single_root):
     p = kind(make_scores(1), LENGTHS, single_root=single_root)
     q = kind(make_scores(2), LENGTHS, single_root=single_root)
     for left, right in ((p, q), (q, p)):
@@ -138,13 +138,13 @@ def test_kl_of_different_supports():
         kl_divergence(every, single)
 
 
-def test_kl_to_uniform(path, kind, single_root):
+def test_kl_to_uniform(kind, single_root):
     trees = kind(make_scores(), LENGTHS, single_root=single_root)
     uniform = kind(torch.zeros_like(trees.scores), LENGTHS, single_root=single_root)
     torch.testing.assert_close(trees.kl_uniform(), kl_divergence(trees, uniform))
 
 
-def test_log_prob_of_partial_trees(path, kind, single_root, generator):
+def test_log_prob_of_partial_trees(kind, single_root, generator):
     trees = kind(make_scores(), LENGTHS, single_root=single_root)
     known = trees.sample((20,), generator=generator)
     known[torch.rand(known.shape, generator=generator) < 0.5] = -1

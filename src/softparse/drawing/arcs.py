@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from .heat import check_sizes
+
 LETTER, GAP, LEVEL, MARGIN, LINE = 9.0, 26.0, 26.0, 14.0, 20.0
 FAINTEST = 0.01  # arcs below this are not drawn
 
@@ -15,8 +17,7 @@ def arcs_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
     >>> arcs_svg(["walk"], [[0, 1], [0, 0]]).count("<path")
     2
     """
-    if len(arcs) != len(words) + 1 or any(len(row) != len(words) + 1 for row in arcs):
-        raise ValueError(f"{len(words)} words need a matrix of {len(words) + 1} rows and columns, root included")
+    check_sizes(words, arcs)
     labels = ["*", *words]
     widths = [max(2.0, len(label)) * LETTER for label in labels]
     centres, right = [], MARGIN

@@ -16,6 +16,7 @@ def heat_text(words: Sequence[str], arcs: Sequence[Sequence[float]]) -> str:
     the
     dog  ▒▒▒
     """
+    check_sizes(words, arcs)
     labels = ["*", *words]
     margin = max(len(label) for label in labels)
     columns = [max(3, len(word)) for word in words]
@@ -28,3 +29,8 @@ def heat_text(words: Sequence[str], arcs: Sequence[Sequence[float]]) -> str:
 
 def _shade(weight: float) -> str:
     return SHADES[min(len(SHADES) - 1, max(0, round(weight * (len(SHADES) - 1))))]
+
+
+def check_sizes(words: Sequence[str], arcs: Sequence[Sequence[float]]) -> None:
+    if len(arcs) != len(words) + 1 or any(len(row) != len(words) + 1 for row in arcs):
+        raise ValueError(f"{len(words)} words need a matrix of {len(words) + 1} rows and columns, root included")

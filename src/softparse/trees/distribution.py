@@ -121,7 +121,7 @@ class TreeDistribution(Distribution):
         """
         heads = arguments.check_heads(value, self.lengths, self.scores.shape[1], leading=True)
         shape = heads.shape[:-1]
-        heads = heads.reshape(-1, *heads.shape[-2:])
+        heads = heads.reshape(shape[:-1].numel(), *heads.shape[-2:])
         position = torch.arange(heads.shape[-1], device=heads.device)
         unknown = ((heads < 0) & (position > 0) & (position <= self.lengths[:, None])).any(-1)
         result = self._log_prob_of_trees(heads)

@@ -22,8 +22,8 @@ class ProjectiveTrees(TreeDistribution):
     >>> trees = ProjectiveTrees(torch.zeros(1, 4, 4))
     >>> round(float(trees.log_partition.exp()))
     7
-    >>> trees.marginals[0, 0, 1:].sum()  # a single root
-    tensor(1.0000)
+    >>> round(float(trees.marginals[0, 0, 1:].sum()), 4)  # a single root
+    1.0
     """
 
     projective = True
