@@ -57,14 +57,17 @@ class Enumerated:
         self.weights = {
             tree: weight
             for tree, weight in weights.items()
-            if weight > -math.inf and (known is None or all(k in (-1, h) for k, h in zip(known[1:], tree[1:], strict=True)))
+            if weight > -math.inf
+            and (known is None or all(k in (-1, h) for k, h in zip(known[1:], tree[1:], strict=True)))
         }
         best = max(self.weights.values())
         self.log_partition = best + math.log(math.fsum(math.exp(w - best) for w in self.weights.values()))
         self.log_probs = {tree: weight - self.log_partition for tree, weight in self.weights.items()}
 
     def weight(self, tree):
-        return math.fsum(self.scores[tree[m]][m] for m in range(1, self.words + 1)) if self._allowed(tree) else -math.inf
+        return (
+            math.fsum(self.scores[tree[m]][m] for m in range(1, self.words + 1)) if self._allowed(tree) else -math.inf
+        )
 
     def _allowed(self, tree):
         return all(self.scores[tree[m]][m] > -math.inf for m in range(1, self.words + 1))

@@ -108,7 +108,7 @@ def test_heads(kind):
     with pytest.raises(ValueError, match="shape"):
         trees.given(heads[None])
     impossible = torch.tensor([[-1, 0, 0, -1], [-1, -1, -1, -1]])
-    with pytest.raises(ValueError, match="no single-rooted .*tree for sentence 0"):
+    with pytest.raises(ValueError, match=r"no single-rooted .*tree for sentence 0"):
         trees.given(impossible)
 
 

@@ -96,9 +96,7 @@ def test_soft_trees_are_soft_trees(problem):
         assert (soft <= 1 + tolerance).all()
         assert (soft[:, :, 0] == 0).all()
         for matrix, words in zip(soft, lengths.tolist(), strict=True):
-            torch.testing.assert_close(
-                matrix.sum(0)[1 : words + 1], matrix.new_ones(words), atol=tolerance, rtol=0
-            )
+            torch.testing.assert_close(matrix.sum(0)[1 : words + 1], matrix.new_ones(words), atol=tolerance, rtol=0)
             assert (matrix[words + 1 :] == 0).all()
             assert (matrix[:, words + 1 :] == 0).all()
             if single_root:
@@ -126,7 +124,9 @@ def test_temperature_divides_the_scores(problem, temperature):
     scores, lengths, single_root = problem
     scores = scores.double()
     warm = relaxed_parse(scores, lengths, temperature=temperature, single_root=single_root)
-    torch.testing.assert_close(warm, relaxed_parse(scores / temperature, lengths, single_root=single_root), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        warm, relaxed_parse(scores / temperature, lengths, single_root=single_root), atol=1e-6, rtol=0
+    )
 
 
 @settings(max_examples=40, deadline=None)

@@ -141,7 +141,9 @@ def test_score_function_is_unbiased(kind, single_root):
     torch.testing.assert_close(found, expected, atol=0.08, rtol=0.05)
 
 
-@pytest.mark.parametrize("estimator", ["relaxed", "straight-through", "marginals", "perturbed-marginals", "score-function"])
+@pytest.mark.parametrize(
+    "estimator", ["relaxed", "straight-through", "marginals", "perturbed-marginals", "score-function"]
+)
 def test_estimators_reach_the_parameters_of_f(estimator, kind):
     scores = random_scores(3)
     weight = torch.ones((), dtype=torch.float64, requires_grad=True)

@@ -49,7 +49,8 @@ def test_float32_paths_agree(single_root, view, temperature, seed):
 @pytest.mark.parametrize("function", [operators.soft_trees, chart.soft_trees], ids=["kernel", "torch"])
 @pytest.mark.parametrize("view", [LOG, RELAXED], ids=["log", "relaxed"])
 @pytest.mark.parametrize(
-    ("words", "scale", "temperature"), [(40, 3.0, 0.1), (60, 10.0, 1.0), (20, 1e4, 1.0), (30, 1000.0, 0.5), (9, 1e4, 0.01)]
+    ("words", "scale", "temperature"),
+    [(40, 3.0, 0.1), (60, 10.0, 1.0), (20, 1e4, 1.0), (30, 1000.0, 0.5), (9, 1e4, 0.01)],
 )
 def test_float32_stays_near_float64(single_root, function, view, words, scale, temperature):
     """Also for long sentences, large scores and low temperatures, where sums of scores have few digits left."""
@@ -79,7 +80,7 @@ def test_decoding_agrees(single_root, generator):
 def test_memory_of_a_long_sentence_is_quadratic():
     """Charts only: 3 of float64 and 4 of the caller's dtype, none with a dimension for splits."""
     scores = torch.zeros(1, 201, 201)
-    _, _, wide, thin = operators._soft_trees(scores, torch.tensor([200]), 1.0, True, RELAXED)
+    _, _, wide, thin = operators._soft_trees(scores, torch.tensor([200]), 1.0, True, RELAXED, True)
     cells = operators.LANES * 201 * 201
     assert wide.numel() == 3 * cells
     assert thin.numel() == 4 * cells

@@ -32,14 +32,18 @@ def loss_and_gradient(scores, lengths):
 @pytest.mark.parametrize("view", [LOG, RELAXED])
 def test_operators_are_registered_properly(dtype, view, single_root):
     scores, lengths = example(3, 4, dtype)
-    arguments = (scores.requires_grad_(), lengths, 0.8, single_root, view)
+    arguments = (scores.requires_grad_(), lengths, 0.8, single_root, view, True)
     torch.library.opcheck(torch.ops.softparse.soft_trees.default, arguments)
+    torch.library.opcheck(torch.ops.softparse.soft_trees.default, (*arguments[:-1], False))
     _, _, wide, thin = operators._soft_trees(*arguments)
     slopes = torch.randn_like(scores)
     torch.library.opcheck(
-        torch.ops.softparse.soft_trees_backward.default, (slopes, lengths, 0.8, single_root, view, wide.detach(), thin.detach())
+        torch.ops.softparse.soft_trees_backward.default,
+        (slopes, lengths, 0.8, single_root, view, wide.detach(), thin.detach()),
     )
-    torch.library.opcheck(torch.ops.softparse.decode.default, (scores.detach(), lengths, scores.new_empty(0), single_root))
+    torch.library.opcheck(
+        torch.ops.softparse.decode.default, (scores.detach(), lengths, scores.new_empty(0), single_root)
+    )
     uniforms = torch.rand(2, 3, 10, dtype=torch.float64)
     torch.library.opcheck(torch.ops.softparse.decode.default, (scores.detach(), lengths, uniforms, single_root))
     torch.library.opcheck(torch.ops.softparse.k_best.default, (scores.detach(), lengths, 2, single_root))
@@ -184,7 +188,7 @@ def test_without_numba():
         if HIDE:
             sys.modules["numba"] = None
         import torch
-        from softparse.trees import ESTIMATORS, NonProjectiveTrees, ProjectiveTrees, expectation, operators, relaxed_parse
+        from softparse.trees import ESTIMATORS, NonProjectiveTrees, ProjectiveTrees, expectation, operators
         assert operators.HAVE_NUMBA == (not HIDE)
         scores = torch.randn(3, 6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
         for kind in (ProjectiveTrees, NonProjectiveTrees):
@@ -194,7 +198,8 @@ def test_without_numba():
                 outputs = [trees.log_partition, trees.marginals, trees.entropy(), trees.rsample((2,), generator=g)]
                 outputs += [trees.kbest(3)[1].clamp(min=-99), trees.mode, trees.mbr, trees.sample((4,), generator=g)]
                 outputs += [trees.given(torch.tensor([[-1, -1, 1, -1, -1, -1], [-1] * 6, [-1] * 6])).entropy()]
-                outputs += [expectation(trees, lambda t: t[..., 0, 1], name, samples=2, generator=g) for name in ESTIMATORS]
+                for name in ESTIMATORS:
+                    outputs.append(expectation(trees, lambda t: t[..., 0, 1], name, samples=2, generator=g))
                 total = sum(output.double().sum() * weight for weight, output in enumerate(outputs, start=1))
                 (gradient,) = torch.autograd.grad(total, scores)
                 print(f"{total.item():.9f} {gradient.square().sum().item():.9f}")

@@ -13,9 +13,7 @@ DRAWS = 20_000
 def assert_frequencies(trees, heads):
     """Chi-square over all trees of each sentence; rare ones are pooled."""
     for b, words in enumerate(trees.lengths.tolist()):
-        oracle = Enumerated(
-            trees.scores[b].tolist(), words, single_root=trees.single_root, projective=trees.projective
-        )
+        oracle = Enumerated(trees.scores[b].tolist(), words, single_root=trees.single_root, projective=trees.projective)
         counts = dict.fromkeys(oracle.log_probs, 0)
         for tree in heads[:, b, : words + 1].tolist():
             counts[tuple(tree)] += 1

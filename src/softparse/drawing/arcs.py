@@ -70,8 +70,8 @@ def stacked_svg(pictures: Sequence[str]) -> str:
     """Pictures of `arcs_svg` one below the other."""
     sizes = []
     for picture in pictures:
-        _, _, width, height = picture.split('viewBox="', 1)[1].split('"', 1)[0].split()
-        sizes.append((float(width), float(height)))
+        box = picture.split('viewBox="', 1)[1].split('"', 1)[0].split()
+        sizes.append((float(box[2]), float(box[3])))
     offset, parts = 0.0, []
     for picture, (_, height) in zip(pictures, sizes, strict=True):
         parts.append(picture.replace("<svg ", f'<svg y="{offset:.0f}" ', 1))

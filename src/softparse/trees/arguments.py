@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from .kernels.checks import ALL_FINITE, SOME_FORBIDDEN, inspect
+from .kernels.compiled import HAVE_NUMBA
 
-def prepare(
-    scores: Tensor, lengths: Tensor | Sequence[int] | None, mask: Tensor | None
-) -> tuple[Tensor, Tensor]:
+
+def prepare(scores: Tensor, lengths: Tensor | Sequence[int] | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     """Scores with -inf on forbidden arcs, and lengths as int64 on the same device. Shapes and types are checked."""
     if not isinstance(scores, Tensor):
         raise TypeError(f"scores must be a torch.Tensor, not {type(scores).__name__}")
@@ -28,9 +29,8 @@ def prepare(
         lengths = torch.full((batch,), size - 1, dtype=torch.int64, device=scores.device)
     else:
         lengths = torch.as_tensor(lengths, device=scores.device)
-        if lengths.dtype.is_floating_point or lengths.dtype.is_complex or lengths.dtype == torch.bool:
-            if lengths.numel() > 0:
-                raise TypeError(f"lengths must be integers, got {lengths.dtype}")
+        if lengths.numel() > 0 and (lengths.dtype.is_floating_point or lengths.dtype == torch.bool):
+            raise TypeError(f"lengths must be integers, got {lengths.dtype}")
         if lengths.shape != (batch,):
             raise ValueError(f"lengths must have the shape [{batch}], one per sentence, got {list(lengths.shape)}")
         lengths = lengths.to(torch.int64)
@@ -53,6 +53,15 @@ def arcs(lengths: Tensor, size: int) -> Tensor:
 
 def check_values(scores: Tensor, lengths: Tensor) -> bool:
     """Raise on lengths out of range and on NaN or +inf on an arc. Returns whether some arc is forbidden (-inf)."""
+    if HAVE_NUMBA and scores.device.type == "cpu":
+        values = scores.detach().contiguous().numpy()
+        found = inspect(values.dtype, values, lengths.contiguous().numpy())
+        if found in (ALL_FINITE, SOME_FORBIDDEN):
+            return found == SOME_FORBIDDEN
+    return _check_values(scores, lengths)
+
+
+def _check_values(scores: Tensor, lengths: Tensor) -> bool:
     size = scores.shape[1]
     wrong = (lengths < 1) | (lengths >= size)
     if wrong.any():
@@ -98,7 +107,9 @@ def check_heads(heads: Tensor, lengths: Tensor, size: int, *, leading: bool) -> 
     if heads.dtype.is_floating_point or heads.dtype == torch.bool:
         raise TypeError(f"heads must be integers, got {heads.dtype}")
     if list(heads.shape[-2:]) != expected or (heads.dim() > 2 and not leading):
-        raise ValueError(f"heads must have the shape {'[..., ' if leading else '['}{expected[0]}, {size}], got {list(heads.shape)}")
+        raise ValueError(
+            f"heads must have the shape {'[..., ' if leading else '['}{expected[0]}, {size}], got {list(heads.shape)}"
+        )
     position = torch.arange(size, device=lengths.device)
     inside = (position > 0) & (position <= lengths[:, None])
     heads = torch.where(inside, heads.to(torch.int64), -1)

@@ -1,11 +1,12 @@
 """The recursion over spans in plain torch, vectorised over the batch and over all items of a width.
 
-It is the oracle of the CPU kernel (`kernels/spans.py` states the recursion), the path of every other device, and the one that
-autograd can differentiate as often as wanted. Time O(n) steps of O(n²) work each, memory O(n³) under autograd.
+It is the oracle of the CPU kernel (`kernels/spans.py` states the recursion), the path of every other device, and the
+one that autograd can differentiate as often as wanted. O(n) steps of O(n²) work each, O(n³) memory under autograd.
 
 Items are stored by one end and their width, so that all splits of all items of a width are one slice:
 `right_by_left[b, i, w]` is [i cright i+w], found again as `right_by_right[b, i+w, w]`; `left_by_right[b, j, w]` is
-[j-w cleft j], found again as `left_by_left[b, j-w, w]`; `arc_right[b, i, w]` and `arc_left[b, j, w]` are the incomplete items.
+[j-w cleft j], found again as `left_by_left[b, j-w, w]`; `arc_right[b, i, w]` and `arc_left[b, j, w]` are the incomplete
+items.
 """
 
 from __future__ import annotations
@@ -54,11 +55,8 @@ def choice(weights: Tensor, view: int) -> tuple[Tensor, Tensor]:
     share = relative.exp()
     total = torch.where(possible, share.sum(-1), 1.0)
     soft = share / total[..., None]
-    if view == LOG:
-        value = origin + total.log()
-    else:
-        value = origin + (soft * torch.where(share > 0, relative, 0.0)).sum(-1)
-    return torch.where(possible, value, -torch.inf), soft
+    above = total.log() if view == LOG else (soft * torch.where(share > 0, relative, 0.0)).sum(-1)
+    return torch.where(possible, origin + above, -torch.inf), soft
 
 
 def inside(weights: Tensor, view: int) -> tuple[Charts, list[tuple[Tensor, Tensor, Tensor]]]:
@@ -71,7 +69,9 @@ def inside(weights: Tensor, view: int) -> tuple[Charts, list[tuple[Tensor, Tenso
     for width in range(1, size):
         starts, ends = slice(0, size - width), slice(width, size)
         splits, arcs = slice(0, width), slice(1, width + 1)
-        value, pair = choice(charts.right_by_left[:, starts, splits] + charts.left_by_right[:, ends, splits].flip(-1), view)
+        value, pair = choice(
+            charts.right_by_left[:, starts, splits] + charts.left_by_right[:, ends, splits].flip(-1), view
+        )
         charts.pair[:, starts, width] = value
         charts.arc_right[:, starts, width] = weights.diagonal(width, 1, 2) + value
         charts.arc_left[:, ends, width] = weights.diagonal(-width, 1, 2) + value
@@ -106,7 +106,7 @@ def contributions(
     weights: Tensor, charts: Charts, choices: list[tuple[Tensor, Tensor, Tensor]], lengths: Tensor, single_root: bool
 ) -> Tensor:
     """Top-down: the soft tree, that is, the contributions of the incomplete items."""
-    batch, size, _ = weights.shape
+    size = weights.shape[1]
     shares = Charts.filled(weights, 0.0)
     roots = torch.zeros_like(weights[:, 0])
     if single_root:

@@ -19,9 +19,9 @@ from .shapes import adjacency, is_tree, log_number_of_trees
 class TreeDistribution(Distribution):
     """A distribution over dependency trees with independent arc scores; see the two subclasses.
 
-    Trees are heads [..., B, n + 1]: `heads[b, m]` is the head of word m, and -1 at position 0 and beyond the sentence. Relaxed
-    trees are matrices [..., B, n + 1, n + 1] laid out as the scores. Further dimensions come first, as everywhere
-    in `torch.distributions`.
+    Trees are heads [..., B, n + 1]: `heads[b, m]` is the head of word m, and -1 at position 0 and beyond the sentence.
+    Relaxed trees are matrices [..., B, n + 1, n + 1] laid out as the scores. Further dimensions come first, as
+    everywhere in `torch.distributions`.
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
@@ -50,7 +50,9 @@ class TreeDistribution(Distribution):
             missing = weight == -torch.inf
             if missing.any():
                 kind = ("single-rooted " if self.single_root else "") + ("projective" if self.projective else "")
-                raise arguments.no_tree(self.scores, self.lengths, int(missing.int().argmax()), kind.strip() or "rooted")
+                raise arguments.no_tree(
+                    self.scores, self.lengths, int(missing.int().argmax()), kind.strip() or "rooted"
+                )
 
     def __repr__(self) -> str:
         batch, size, _ = self.scores.shape
@@ -61,6 +63,10 @@ class TreeDistribution(Distribution):
     @abstractmethod
     def _inference(self, scores: Tensor, lengths: Tensor, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
         """Marginals [B, size, size] and log Z [B] of the scores divided by the temperature, differentiable."""
+
+    @abstractmethod
+    def _normaliser(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """log Z [B] alone, differentiable."""
 
     @abstractmethod
     def _relaxation(self, scores: Tensor, lengths: Tensor, temperature: float) -> Tensor:
@@ -84,10 +90,10 @@ class TreeDistribution(Distribution):
     def _exact(self) -> tuple[Tensor, Tensor]:
         return self._inference(self.scores, self.lengths)
 
-    @property
+    @lazy_property
     def log_partition(self) -> Tensor:
         """log Z [B]; its gradient is `marginals`."""
-        return self._exact[1]
+        return self._normaliser(self.scores, self.lengths)
 
     @property
     def marginals(self) -> Tensor:
@@ -128,7 +134,7 @@ class TreeDistribution(Distribution):
         if torch.compiler.is_compiling() or unknown.any():
             sample, sentence = unknown.nonzero(as_tuple=True)
             restricted = self._restricted(self.scores[sentence], heads[sample, sentence])
-            _, log_total = self._inference(restricted, self.lengths[sentence])
+            log_total = self._normaliser(restricted, self.lengths[sentence])
             result = result.index_put((sample, sentence), log_total - self.log_partition[sentence])
         return result.reshape(shape)
 
@@ -185,8 +191,8 @@ class TreeDistribution(Distribution):
             raise ValueError("the two distributions must be over trees of the same sentences (same lengths and shapes)")
         if other.projective and not self.projective:
             raise NotImplementedError(
-                "non-projective trees have no probability under projective ones, and deciding whether masks exclude them "
-                "all is not supported"
+                "crossing trees have no probability under projective ones; whether masks exclude all of them is not "
+                "decided here"
             )
         return self._cross_entropy(other).to(self.scores.dtype)
 
@@ -239,8 +245,8 @@ class TreeDistribution(Distribution):
     ) -> Tensor:
         """Perturb and parse: relaxed trees of perturbed scores, [*sample_shape, B, n + 1, n + 1], differentiable.
 
-        With `hard` the values are those of the best tree of the perturbed scores (0 and 1) and the gradient is that of the
-        relaxed one (straight-through). Noise: "gumbel", "sum-of-gamma" or "none".
+        With `hard` the values are those of the best tree of the perturbed scores (0 and 1) and the gradient is that of
+        the relaxed one (straight-through). Noise: "gumbel", "sum-of-gamma" or "none".
         """
         temperature = arguments.check_temperature(temperature)
         scores, lengths, shape = self._perturbed(sample_shape, noise, generator)

@@ -9,10 +9,11 @@ heads be headed by k's own candidates instead,
 and log Z = Σ_k d_k. Nothing cancels, so scores that differ by thousands do no harm, where a determinant breaks once two
 words prefer each other by 40.
 
-With a single root, Z = Σ_r exp(w(0, r))·τ_r where τ_r sums the trees over words alone that hang from r. Eliminating all words but one, s,
-gives log τ_s = Σ d_k, and by the Markov chain tree theorem τ is proportional to the stationary distribution π of the chain
-that walks from a word to a head; going back through the elimination, π_k = Σ_h π_h·w(k, h) / exp(d_k) over the words h that were left.
-A word whose only possible head is the root cannot be eliminated there, so each step takes the word with the greatest d.
+With a single root, Z = Σ_r exp(w(0, r))·τ_r where τ_r sums the trees over words alone that hang from r. Eliminating
+all words but one, s, gives log τ_s = Σ d_k, and by the Markov chain tree theorem τ is proportional to the stationary
+distribution π of the chain that walks from a word to a head; going back through the elimination,
+π_k = Σ_h π_h·exp(w(k, h) − d_k) over the words h that were left. A word whose only possible head is the root cannot be
+eliminated there, so each step takes the word with the greatest d.
 """
 
 from __future__ import annotations

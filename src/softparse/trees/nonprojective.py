@@ -38,6 +38,10 @@ class NonProjectiveTrees(TreeDistribution):
         results = marginals.to(scores.dtype), log_partition.to(scores.dtype)
         return results if differentiable else (results[0].detach(), results[1].detach())
 
+    def _normaliser(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        weights = chart.arc_weights(scores, lengths)
+        return matrix_tree.log_partition(weights, lengths, self.single_root).to(scores.dtype)
+
     def _relaxation(self, scores: Tensor, lengths: Tensor, temperature: float) -> Tensor:
         return self._inference(scores, lengths, temperature)[0]
 

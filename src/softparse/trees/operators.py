@@ -1,18 +1,21 @@
 """Projective trees as torch operators: the CPU kernel behind `torch.library`, the torch path everywhere else.
 
 `soft_trees`, `best_trees`, `sampled_trees` and `k_best_trees` choose the path: the kernel for CPU tensors when Numba is
-there, otherwise `chart`. Registered operators are opaque to `torch.compile`, so a caller's graph does not break on them. Arguments are
-taken as checked (`arguments.py`).
+there, otherwise `chart`. Registered operators are opaque to `torch.compile`, so a caller's graph does not break on
+them; in plain eager mode the same functions are called directly, which saves most of the dispatcher's price.
+Arguments are taken as checked (`arguments.py`).
 """
 
 from __future__ import annotations
+
+import threading
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from . import chart
-from .chart import BEST, LOG, RELAXED
+from .chart import BEST, LOG
 from .kernels import kbest as kbest_kernel
 from .kernels import threads
 from .kernels.compiled import HAVE_NUMBA
@@ -30,21 +33,28 @@ def has_kernel(scores: Tensor) -> bool:
 
 
 def soft_trees(
-    scores: Tensor, lengths: Tensor, temperature: float, single_root: bool, view: int
+    scores: Tensor, lengths: Tensor, temperature: float, single_root: bool, view: int, keep: bool = True
 ) -> tuple[Tensor, Tensor]:
     """Soft trees [B, size, size] and the goal's weight [B], differentiable in the scores.
 
-    View RELAXED is the paper's relaxation (its goal weight has no gradient), LOG gives marginals and log Z.
+    View RELAXED is the paper's relaxation (its goal weight has no gradient), LOG gives marginals and log Z. Without
+    `keep` the charts are not kept for the backward pass of the soft trees, but filled again if it comes to that; the
+    gradient of log Z does not need them.
     """
     if has_kernel(scores):
-        soft, weight, _, _ = _soft_trees(scores, lengths, 1.0 / temperature, single_root, view)
-        return soft, weight
+        arguments = (scores, lengths, 1.0 / temperature, single_root, view, keep)
+        if not _is_eager(scores):
+            return _soft_trees(*arguments)[:2]
+        if scores.requires_grad and torch.is_grad_enabled():
+            return _EagerSoftTrees.apply(*arguments)
+        return _forward(*arguments)[:2]
     return chart.soft_trees(scores, lengths, 1.0 / temperature, single_root, view)
 
 
 def best_trees(scores: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Heads [B, size] of the best trees and their weights [B], -1 and -inf where a mask leaves no tree."""
-    heads, weight = _decoded(scores.detach(), lengths, scores.new_empty(0), single_root)
+    run = _decode if _is_eager(scores) else _decoded
+    heads, weight = run(scores.detach(), lengths, scores.new_empty(0), single_root)
     return heads[0], weight
 
 
@@ -58,48 +68,87 @@ def k_best_trees(scores: Tensor, lengths: Tensor, k: int, single_root: bool) -> 
     return _k_best(scores.detach(), lengths, k, single_root)
 
 
-def _lanes(lengths: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths, and the order of the sentences in the lanes: from long to short, -1 in empty lanes."""
-    words = lengths.numpy()
-    order = np.full(-(-words.size // LANES) * LANES, -1, np.int64)
-    order[: words.size] = np.argsort(-words, kind="stable")
-    return words, order
+def _lanes(lengths: Tensor) -> tuple[np.ndarray, np.ndarray, float]:
+    """Lengths, the order of the sentences in the lanes (-1 in empty lanes), and the cost Σ words³."""
+    words = lengths.contiguous().numpy()
+    order = np.empty(-(-words.size // LANES) * LANES, np.int64)
+    return words, order, kernel.arrange(words.dtype, words, order)
 
 
-def _cost(words: np.ndarray) -> float:
-    return float((words.astype(np.float64) ** 3).sum())
-
-
-def _chart_shape(scores: Tensor) -> tuple[int, int]:
+def _chart_shape(scores: Tensor, keep: bool) -> tuple[int, int]:
     batch, size, _ = scores.shape
-    return (batch + LANES - 1) // LANES, size * size * LANES
+    return (batch + LANES - 1) // LANES if keep else 0, size * size * LANES
 
 
-@torch.library.custom_op("softparse::soft_trees", mutates_args=(), device_types="cpu")
-def _soft_trees(
-    scores: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int
+_scratch = threading.local()
+
+
+def _scratch_charts(room: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Charts for one group, used by this thread again and again: fresh memory costs more than filling it."""
+    kept: tuple[np.ndarray, np.ndarray] | None = getattr(_scratch, "charts", None)
+    if kept is None or kept[0].shape[2] < room or kept[1].dtype != dtype:
+        kept = np.empty((kernel.WIDE_CHARTS, 1, room)), np.empty((kernel.THIN_CHARTS, 1, room), dtype)
+        _scratch.charts = kept
+    return kept
+
+
+def _is_eager(*tensors: Tensor) -> bool:
+    """Whether these are plain tensors that nobody is tracing."""
+    return (
+        all(type(tensor) in (Tensor, torch.nn.Parameter) for tensor in tensors)
+        and not torch.compiler.is_compiling()
+        and torch._C._len_torch_dispatch_stack() == 0
+    )
+
+
+def _forward(
+    scores: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int, keep: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Soft trees, goal weights, and the charts that the backward pass reads."""
+    """Soft trees, goal weights, and the charts that the backward pass reads (none without `keep`)."""
     values = scores.detach().contiguous().numpy()
-    words, order = _lanes(lengths)
-    groups, room = _chart_shape(scores)
+    words, order, cost = _lanes(lengths)
+    groups, room = _chart_shape(scores, keep)
     # Zeroed, although the kernel fills all it reads: outputs of an operator are to be the same at every call.
-    wide = torch.zeros(kernel.WIDE_CHARTS, groups, room, dtype=torch.float64)
-    thin = torch.zeros(kernel.THIN_CHARTS, groups, room, dtype=scores.dtype)
-    soft = torch.zeros(scores.shape, dtype=scores.dtype)
-    weight = torch.empty(scores.shape[0], dtype=torch.float64)
-    arrays = wide.numpy(), thin.numpy(), soft.numpy(), weight.numpy()
+    wide = np.zeros((kernel.WIDE_CHARTS, groups, room))
+    thin = np.zeros((kernel.THIN_CHARTS, groups, room), values.dtype)
+    soft, weight = np.zeros_like(values), np.empty(len(words))
 
     def task(start: int, step: int) -> None:
-        kernel.forward(values.dtype, start, step, values, words, order, scale, int(single_root), view, *arrays)
+        charts = (wide, thin) if keep else _scratch_charts(room, values.dtype)
+        kernel.forward(
+            values.dtype, start, step, values, words, order, scale, int(single_root), view, *charts, soft, weight
+        )
 
-    threads.run(task, groups, _cost(words))
-    return soft, weight.to(scores.dtype, copy=True), wide, thin
+    threads.run(task, order.size // LANES, cost)
+    results = soft, weight.astype(values.dtype), wide, thin
+    return tuple(torch.from_numpy(result) for result in results)  # type: ignore[return-value]
+
+
+def _backward(
+    gradient: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int, wide: Tensor, thin: Tensor
+) -> Tensor:
+    """dL/dW from dL/dT, by the analytic backward pass."""
+    slopes = gradient.detach().contiguous().numpy()
+    words, order, cost = _lanes(lengths)
+    result = np.zeros_like(slopes)
+    charts = wide.numpy(), thin.numpy()
+
+    def task(start: int, step: int) -> None:
+        kernel.backward(slopes.dtype, start, step, slopes, words, order, scale, int(single_root), view, *charts, result)
+
+    threads.run(task, order.size // LANES, cost)
+    return torch.from_numpy(result)
+
+
+_soft_trees = torch.library.custom_op("softparse::soft_trees", _forward, mutates_args=(), device_types="cpu")
+_soft_trees_backward = torch.library.custom_op(
+    "softparse::soft_trees_backward", _backward, mutates_args=(), device_types="cpu"
+)
 
 
 @_soft_trees.register_fake
-def _(scores, lengths, scale, single_root, view):
-    groups, room = _chart_shape(scores)
+def _(scores, lengths, scale, single_root, view, keep):
+    groups, room = _chart_shape(scores, keep)
     return (
         torch.empty_like(scores, memory_format=torch.contiguous_format),
         scores.new_empty(scores.shape[0]),
@@ -108,35 +157,18 @@ def _(scores, lengths, scale, single_root, view):
     )
 
 
-@torch.library.custom_op("softparse::soft_trees_backward", mutates_args=(), device_types="cpu")
-def _soft_trees_backward(
-    gradient: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int, wide: Tensor, thin: Tensor
-) -> Tensor:
-    """dL/dW from dL/dT, by the analytic backward pass."""
-    slopes = gradient.detach().contiguous().numpy()
-    words, order = _lanes(lengths)
-    result = torch.zeros(gradient.shape, dtype=gradient.dtype)
-    arrays = wide.numpy(), thin.numpy(), result.numpy()
-
-    def task(start: int, step: int) -> None:
-        kernel.backward(slopes.dtype, start, step, slopes, words, order, scale, int(single_root), view, *arrays)
-
-    threads.run(task, order.size // LANES, _cost(words))
-    return result
-
-
 @_soft_trees_backward.register_fake
 def _(gradient, lengths, scale, single_root, view, wide, thin):
     return torch.empty_like(gradient, memory_format=torch.contiguous_format)
 
 
-def _setup(ctx, inputs, output):
-    scores, lengths, ctx.scale, ctx.single_root, ctx.view = inputs
+def _setup(ctx, inputs, output) -> None:
+    scores, lengths, ctx.scale, ctx.single_root, ctx.view, ctx.keep = inputs
     ctx.save_for_backward(scores, lengths, *output)
     ctx.set_materialize_grads(False)
 
 
-def _differentiate(ctx, soft_gradient, weight_gradient, wide_gradient, thin_gradient):
+def _differentiate(ctx, soft_gradient, weight_gradient, *charts_have_none):
     scores, lengths, soft, _, wide, thin = ctx.saved_tensors
     result = None
     if soft_gradient is not None:
@@ -144,19 +176,41 @@ def _differentiate(ctx, soft_gradient, weight_gradient, wide_gradient, thin_grad
             again, _ = chart.soft_trees(scores, lengths, ctx.scale, ctx.single_root, ctx.view)
             (result,) = torch.autograd.grad(again, scores, soft_gradient, create_graph=True)
         else:
-            result = _soft_trees_backward(soft_gradient, lengths, ctx.scale, ctx.single_root, ctx.view, wide, thin)
+            eager = _is_eager(soft_gradient, wide)
+            if not ctx.keep:
+                fill = _forward if eager else _soft_trees
+                wide, thin = fill(scores, lengths, ctx.scale, ctx.single_root, ctx.view, True)[2:]
+            run = _backward if eager else _soft_trees_backward
+            result = run(soft_gradient, lengths, ctx.scale, ctx.single_root, ctx.view, wide, thin)
     if weight_gradient is not None and ctx.view == LOG:
         # The marginals are the gradient of log Z; as a saved output they carry their own gradient on.
-        slope = weight_gradient[:, None, None] * soft * ctx.scale
+        factor = weight_gradient * ctx.scale
+        if torch.is_grad_enabled() or not _is_eager(factor, soft):
+            slope = factor[:, None, None] * soft
+        else:  # not with torch's threads, which would go on spinning on the cores that the next kernel needs
+            slope = torch.from_numpy(factor.numpy()[:, None, None] * soft.detach().numpy())
         result = slope if result is None else result + slope
-    return result, None, None, None, None
+    return result, None, None, None, None, None
 
 
 torch.library.register_autograd(_soft_trees, _differentiate, setup_context=_setup)
 
 
-@torch.library.custom_op("softparse::decode", mutates_args=())
-def _decoded(scores: Tensor, lengths: Tensor, uniforms: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+class _EagerSoftTrees(torch.autograd.Function):
+    """The same operator without the dispatcher."""
+
+    @staticmethod
+    def forward(ctx, *inputs):
+        results = _forward(*inputs)
+        _setup(ctx, inputs, results)
+        return results[:2]
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return _differentiate(ctx, *gradients)
+
+
+def _decode(scores: Tensor, lengths: Tensor, uniforms: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Best trees (no uniform numbers) or samples, and the goal's weights. Weights are compared in float64."""
     batch, size, _ = scores.shape
     view = LOG if uniforms.dim() == 3 else BEST
@@ -168,17 +222,20 @@ def _decoded(scores: Tensor, lengths: Tensor, uniforms: Tensor, single_root: boo
     weight = np.empty(batch)
     if has_kernel(scores):
         values = scores.detach().double().contiguous().numpy()
-        words, order = _lanes(lengths)
+        words, order, cost = _lanes(lengths)
 
         def task(start: int, step: int) -> None:
             kernel.decode(
                 values.dtype, start, step, values, words, order, int(single_root), view, numbers, heads, weight
             )
 
-        threads.run(task, order.size // LANES, _cost(words))
+        threads.run(task, order.size // LANES, cost)
     else:
         _decode_charts(scores, lengths, single_root, view, numbers, heads, weight)
     return torch.from_numpy(heads).to(scores.device), torch.from_numpy(weight).to(scores.device)
+
+
+_decoded = torch.library.custom_op("softparse::decode", _decode, mutates_args=())
 
 
 @_decoded.register_fake
@@ -219,7 +276,7 @@ def _k_best(scores: Tensor, lengths: Tensor, k: int, single_root: bool) -> tuple
     def task(start: int, step: int) -> None:
         kbest_kernel.k_best(values.dtype, start, step, values, words, int(single_root), heads, weight)
 
-    threads.run(task, batch, _cost(words))
+    threads.run(task, batch, float((words.astype(np.float64) ** 3).sum()))
     return torch.from_numpy(heads).to(scores.device), torch.from_numpy(weight).to(scores.device)
 
 

@@ -9,15 +9,16 @@ from torch import Tensor
 
 from . import operators
 from .arguments import check_temperature
+from .chart import LOG, RELAXED
 from .distribution import TreeDistribution
 
 
 class ProjectiveTrees(TreeDistribution):
     """A distribution over projective dependency trees, q(T) ∝ exp(Σ_{h→m in T} scores[h, m]).
 
-    `scores` [B, n + 1, n + 1] holds the weight of the arc h → m at [b, h, m]; 0 is the root. `lengths` [B] counts words (all n
-    when omitted). `mask`, of the shape of the scores, is True where an arc is allowed. `single_root` asks for exactly one child of the
-    root. The diagonal, column 0 and what lies beyond a sentence are never read.
+    `scores` [B, n + 1, n + 1] holds the weight of the arc h → m at [b, h, m]; 0 is the root. `lengths` [B] counts
+    words (all n when omitted). `mask`, of the shape of the scores, is True where an arc is allowed. `single_root` asks
+    for exactly one child of the root. The diagonal, column 0 and what lies beyond a sentence are never read.
 
     >>> trees = ProjectiveTrees(torch.zeros(1, 4, 4))
     >>> round(float(trees.log_partition.exp()))
@@ -29,10 +30,13 @@ class ProjectiveTrees(TreeDistribution):
     projective = True
 
     def _inference(self, scores: Tensor, lengths: Tensor, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
-        return operators.soft_trees(scores, lengths, temperature, self.single_root, operators.LOG)
+        return operators.soft_trees(scores, lengths, temperature, self.single_root, LOG)
+
+    def _normaliser(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        return operators.soft_trees(scores, lengths, 1.0, self.single_root, LOG, keep=False)[1]
 
     def _relaxation(self, scores: Tensor, lengths: Tensor, temperature: float) -> Tensor:
-        return operators.soft_trees(scores, lengths, temperature, self.single_root, operators.RELAXED)[0]
+        return operators.soft_trees(scores, lengths, temperature, self.single_root, RELAXED)[0]
 
     def _best(self, scores: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
         return operators.best_trees(scores, self.lengths if lengths is None else lengths, self.single_root)

@@ -43,7 +43,8 @@ def _reaches_root(heads: Tensor) -> Tensor:
 def log_number_of_trees(lengths: Tensor, *, single_root: bool, projective: bool, dtype: torch.dtype) -> Tensor:
     """log of the number of trees over n words.
 
-    Projective: C(3n, n) / (2n + 1), with a single root C(3n − 2, n − 1) / n. All: (n + 1)^(n − 1), with a single root n^(n − 1).
+    Projective: C(3n, n) / (2n + 1), with a single root C(3n − 2, n − 1) / n.
+    All: (n + 1)^(n − 1), with a single root n^(n − 1).
     """
     n = lengths.double()
     if projective and single_root:

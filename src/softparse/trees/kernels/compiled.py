@@ -50,8 +50,8 @@ else:
 def compiled(signature: Callable[[Any], tuple]) -> Callable[[Callable], Callable]:
     """Decorator for an entry point. `signature` gives the argument types for an element type.
 
-    The result is called with the dtype first: `kernel(np.float32, *arguments)`. One signature per dtype, all arrays contiguous:
-    no call compiles a second time.
+    The result is called with the dtype first: `kernel(np.float32, *arguments)`. One signature per dtype, all arrays
+    contiguous: no call compiles a second time.
     """
 
     def decorate(function: Callable) -> Callable:
@@ -97,7 +97,7 @@ _configuration_lock = threading.Lock()
 def _cache_folder() -> Path | None:
     """The first of some folders that can be written, with a digest of all kernel sources in its name.
 
-    Numba itself watches only the file of the function it compiles, not those of the functions that are compiled into it.
+    Numba itself watches only the file of the function it compiles, not those of the functions compiled into it.
     """
     here = Path(__file__).parent
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))).hexdigest()[:16]

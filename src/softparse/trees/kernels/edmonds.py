@@ -1,8 +1,9 @@
 """The best non-projective tree: Chu-Liu/Edmonds, with an exact treatment of the single root.
 
-Arc weights are compared in lexicographic order, first by the number of arcs from the root, then by weight. The algorithm only adds,
-subtracts and compares weights, so it works for such pairs as for numbers; the best tree then has as few root arcs as
-possible, which is one wherever a single-rooted tree exists. No big constant is subtracted from anything.
+Arc weights are compared in lexicographic order, first by the number of arcs from the root, then by weight. The
+algorithm only adds, subtracts and compares weights, so it works for such pairs as for numbers; the best tree then has
+as few root arcs as possible, which is one wherever a single-rooted tree exists. No big constant is subtracted from
+anything.
 Time O(n³), one cycle contracted at a time.
 """
 
@@ -12,7 +13,7 @@ import math
 
 import numpy as np
 
-from .compiled import Float, Int, array, compiled, inlined
+from .compiled import Int, array, compiled, inlined
 
 
 @inlined
@@ -66,11 +67,12 @@ def arborescence(scores, words, single_root, heads):
                 continue
             best = -1
             for head in range(nodes):
-                if alive[head] and head != modifier and weight[head, modifier] > -math.inf:
-                    if best < 0 or better(
-                        roots[head, modifier], weight[head, modifier], roots[best, modifier], weight[best, modifier]
-                    ):
-                        best = head
+                if not alive[head] or head == modifier or weight[head, modifier] == -math.inf:
+                    continue
+                if best < 0 or better(
+                    roots[head, modifier], weight[head, modifier], roots[best, modifier], weight[best, modifier]
+                ):
+                    best = head
             if best < 0:
                 return False
             chosen[modifier] = best

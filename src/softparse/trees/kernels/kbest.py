@@ -116,9 +116,7 @@ def k_best(start, step, scores, lengths, first, heads, weights):
         pair, frontier = np.empty(kept), np.empty(size + 2 * kept)
         origin = np.empty((size + 2 * kept, 3), np.int64)
         stack = np.empty((3 * words + 3, 3), np.int64)
-        fill(
-            scores[sentence], words, first, complete, incomplete, pair, complete_ways, pair_ways, frontier, origin
-        )
+        fill(scores[sentence], words, first, complete, incomplete, pair, complete_ways, pair_ways, frontier, origin)
         if first == 0:
             for rank in range(kept):
                 weights[rank, sentence] = complete[words, rank]

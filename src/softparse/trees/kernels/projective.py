@@ -20,6 +20,26 @@ WIDE_CHARTS = 3  # complete, incomplete, pair: weights, float64
 THIN_CHARTS = 4  # complete δ, pair δ, complete share, incomplete share: the caller's dtype
 
 
+@compiled(lambda real: (array(real, 1), array(Int, 1)))
+def arrange(lengths, order):
+    """Write the order of the sentences in the lanes, long ones first (a stable counting sort); returns Σ words³."""
+    longest, cost = 0, 0.0
+    for words in lengths:
+        longest = max(longest, words)
+        cost += float(words) ** 3
+    start = np.zeros(longest + 2, np.int64)  # start[longest − w]: where the sentences of w words begin
+    for words in lengths:
+        start[longest - words + 1] += 1
+    for index in range(1, longest + 1):
+        start[index] += start[index - 1]
+    for sentence in range(lengths.size):
+        place = longest - lengths[sentence]
+        order[start[place]] = sentence
+        start[place] += 1
+    order[lengths.size :] = -1
+    return cost
+
+
 @inlined
 def pack(values, scale, order, group, lengths, size, chart):
     """Arcs of the group's sentences into a chart; 0 outside of a sentence."""
@@ -99,15 +119,15 @@ def goal_shares(complete, incomplete, complete_share, incomplete_share, lane, si
     array(Float, 3), array(real, 3), array(real, 3), array(Float, 1),
 ))  # fmt: skip
 def forward(start, step, scores, lengths, order, scale, first, view, wide, thin, soft, weights):
-    """Soft trees (or marginals) and the weight of the goal; the charts stay in `wide` and `thin` for `backward`."""
+    """Soft trees (or marginals) and the weight of the goal.
+
+    The charts stay in `wide` and `thin` for `backward`, if there is room for every group; else they are overwritten.
+    """
     for group in range(start, order.size // LANES, step):
-        complete, incomplete, pair = wide[0, group], wide[1, group], wide[2, group]
-        complete_delta, pair_delta, complete_share, incomplete_share = (
-            thin[0, group],
-            thin[1, group],
-            thin[2, group],
-            thin[3, group],
-        )
+        slot = group % wide.shape[1]
+        complete, incomplete, pair = wide[0, slot], wide[1, slot], wide[2, slot]
+        complete_delta, pair_delta = thin[0, slot], thin[1, slot]
+        complete_share, incomplete_share = thin[2, slot], thin[3, slot]
         words = lengths[order[group * LANES]]
         size = words + 1
         pack(scores, scale, order, group, lengths, size, incomplete)
@@ -119,9 +139,7 @@ def forward(start, step, scores, lengths, order, scale, first, view, wide, thin,
             if sentence >= 0:
                 words_here = lengths[sentence]
                 weights[sentence] = goal_weight(complete, incomplete, lane, size, words_here, first, view)
-                goal_shares(
-                    complete, incomplete, complete_share, incomplete_share, lane, size, words_here, first
-                )
+                goal_shares(complete, incomplete, complete_share, incomplete_share, lane, size, words_here, first)
         contributions(
             complete, incomplete, pair, complete_delta, pair_delta, complete_share, incomplete_share, words, first
         )
@@ -166,12 +184,8 @@ def backward(start, step, soft_gradient, lengths, order, scale, first, view, wid
     )
     for group in range(start, order.size // LANES, step):
         complete, incomplete, pair = wide[0, group], wide[1, group], wide[2, group]
-        complete_delta, pair_delta, complete_share, incomplete_share = (
-            thin[0, group],
-            thin[1, group],
-            thin[2, group],
-            thin[3, group],
-        )
+        complete_delta, pair_delta = thin[0, group], thin[1, group]
+        complete_share, incomplete_share = thin[2, group], thin[3, group]
         words = lengths[order[group * LANES]]
         size = words + 1
         pack(soft_gradient, 1.0, order, group, lengths, size, incomplete_slope)

@@ -11,9 +11,10 @@ weights, vectors of the caller's dtype carry probabilities and gradients.
 
 from __future__ import annotations
 
+import math
 import operator
+from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, overload, register_model
@@ -48,7 +49,7 @@ def _splat(value: float, vector: ir.VectorType) -> ir.Constant:
     return ir.Constant(vector, [ir.Constant(vector.element, value)] * LANES)
 
 
-def _address(context, builder, array_type, array, offset, vector):
+def _address(context, builder, vector, array_type, array, offset):
     data = context.make_array(array_type)(context, builder, array).data
     pointer = builder.gep(data, [offset], inbounds=True)
     return builder.bitcast(pointer, vector.as_pointer())
@@ -60,7 +61,7 @@ def load(typing_context, array, offset):
     result = VectorType(array.dtype)
 
     def generate(context, builder, signature, arguments):
-        address = _address(context, builder, signature.args[0], *arguments, _llvm_type(array.dtype))
+        address = _address(context, builder, _llvm_type(array.dtype), signature.args[0], *arguments)
         return builder.load(address, align=array.dtype.bitwidth // 8)
 
     return result(array, types.intp), generate
@@ -71,7 +72,7 @@ def store(typing_context, array, offset, value):
     """Write the vector to `array[offset : offset + LANES]`."""
 
     def generate(context, builder, signature, arguments):
-        address = _address(context, builder, signature.args[0], *arguments[:2], _llvm_type(array.dtype))
+        address = _address(context, builder, _llvm_type(array.dtype), signature.args[0], *arguments[:2])
         builder.store(arguments[2], address, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -109,7 +110,12 @@ def _elementwise(name: str):
     return binary
 
 
-for _operator, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv")):
+for _operator, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
 
     def _register(function, instruction):
         implementation = _elementwise(instruction)
@@ -118,6 +124,7 @@ for _operator, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), 
         def _binary(left, right):
             if isinstance(left, VectorType) and left == right:
                 return lambda left, right: implementation(left, right)
+            return None
 
     _register(_operator, _instruction)
 
@@ -198,28 +205,41 @@ def any_nonzero(typing_context, value):
     return types.boolean(value), generate
 
 
-# exp(x) = 2^k · exp(r) with k = round(x / ln 2) and |r| <= ln 2 / 2; ln 2 is split in two so that r is exact; the
-# Taylor polynomial of exp(r) of the degree given is below one rounding error there. Adding and subtracting ROUNDER
-# rounds to the nearest integer and leaves that integer in the low bits of the sum.
-_EXPONENTIAL = {
-    ir.FloatType(): dict(
-        degree=7, high=0.693359375, low=-2.12194440e-4, rounder=12582912.0, mantissa=23, integer=32, smallest=-87.0
-    ),
-    ir.DoubleType(): dict(
-        degree=13,
-        high=6.93145751953125e-1,
-        low=1.42860682030941723212e-6,
-        rounder=6755399441055744.0,
-        mantissa=52,
-        integer=64,
-        smallest=-708.0,
-    ),
-}
+# exp(x) = 2^k · exp(r) with k = round(x / ln 2) and |r| <= ln 2 / 2; ln 2 is split in two so that r is exact. exp(r) is
+# the polynomial of least relative error there (Remez): 1.9e-9 for float32, 3.1e-18 for float64. Adding and subtracting
+# `rounder` rounds to the nearest integer and leaves that integer in the low bits of the sum.
+_EXPONENTIAL: dict[ir.Type, dict[str, Any]] = {
+    ir.FloatType(): {
+        "coefficients": (
+            1.000000000554606254, 1.000000036344639804, 0.4999999207510098284, 0.1666642007244513939,
+            0.04166822618847283934, 0.00837482403066280796, 0.001383683574479838541,
+        ),
+        "high": 0.693359375,
+        "low": -2.12194440e-4,
+        "rounder": 12582912.0,
+        "mantissa": 23,
+        "integer": 32,
+        "smallest": -87.0,
+    },
+    ir.DoubleType(): {
+        "coefficients": (
+            0.9999999999999999971, 1.00000000000000003, 0.5000000000000017703, 0.166666666666661682,
+            0.04166666666649262968, 0.008333333333559433932, 0.001388888895126104161, 0.0001984126943247048834,
+            0.00002480148648143640087, 2.755762262047198039e-6, 2.763230817489448582e-7, 2.499430327381439512e-8,
+        ),
+        "high": 6.93145751953125e-1,
+        "low": 1.42860682030941723212e-6,
+        "rounder": 6755399441055744.0,
+        "mantissa": 52,
+        "integer": 64,
+        "smallest": -708.0,
+    },
+}  # fmt: skip
 
 
 @intrinsic
 def exponential(typing_context, value):
-    """exp, lane by lane, for arguments of at most about 88; exactly 0 where exp leaves the normal numbers."""
+    """exp, lane by lane, of numbers between -10 000 and 88; exactly 0 where exp leaves the normal numbers."""
 
     def generate(context, builder, signature, arguments):
         (x,) = arguments
@@ -228,29 +248,29 @@ def exponential(typing_context, value):
         def number(constant):
             return _splat(constant, vector)
 
-        inside = builder.fcmp_ordered(">", x, number(constants["smallest"]))
-        clamped = builder.select(inside, x, number(constants["smallest"]))
-        shifted = _fma(builder, clamped, number(1 / np.log(2.0)), number(constants["rounder"]))
+        shifted = _fma(builder, x, number(1 / math.log(2.0)), number(constants["rounder"]))
         power = builder.fsub(shifted, number(constants["rounder"]))
-        rest = _fma(builder, power, number(-constants["high"]), clamped)
+        rest = _fma(builder, power, number(-constants["high"]), x)
         rest = _fma(builder, power, number(-constants["low"]), rest)
-        coefficients = [1.0]
-        for term in range(1, constants["degree"] + 1):
-            coefficients.append(coefficients[-1] / term)
-        polynomial = number(coefficients[-1])
-        for coefficient in reversed(coefficients[:-1]):
+        polynomial = number(constants["coefficients"][-1])
+        for coefficient in reversed(constants["coefficients"][:-1]):
             polynomial = _fma(builder, polynomial, rest, number(coefficient))
         integers = ir.VectorType(ir.IntType(constants["integer"]), LANES)
         shift = ir.Constant(integers, [ir.Constant(integers.element, constants["mantissa"])] * LANES)
         exponent = builder.shl(builder.bitcast(shifted, integers), shift)
+        # 2^k is added to the exponent bits; below the smallest argument they overflow, into a value not used.
         scaled = builder.bitcast(builder.add(builder.bitcast(polynomial, integers), exponent), vector)
-        return builder.select(inside, scaled, number(0.0))
+        normal = builder.fcmp_ordered(">", x, number(constants["smallest"]))
+        return builder.select(normal, scaled, number(0.0))
 
     return value(value), generate
 
 
 # log(z) = e · ln 2 + 2·atanh(t), t = (f − 1) / (f + 1), with z = 2^e · f and f in [√½, √2).
-_LOGARITHM = {ir.FloatType(): dict(terms=6, one=0x3F800000, root=0x3F3504F3), ir.DoubleType(): dict(terms=12, one=0x3FF0 << 48, root=0x3FE6A09E667F3BCD)}
+_LOGARITHM = {
+    ir.FloatType(): {"terms": 6, "root_bits": 0x3F3504F3},
+    ir.DoubleType(): {"terms": 12, "root_bits": 0x3FE6A09E667F3BCD},
+}
 
 
 @intrinsic
@@ -270,7 +290,7 @@ def logarithm(typing_context, value):
             return ir.Constant(integers, [ir.Constant(integers.element, constant)] * LANES)
 
         bits = builder.bitcast(z, integers)
-        above_root = builder.sub(bits, integer(constants["root"]))
+        above_root = builder.sub(bits, integer(constants["root_bits"]))
         exponent = builder.ashr(above_root, integer(sizes["mantissa"]))
         fraction = builder.bitcast(builder.sub(bits, builder.shl(exponent, integer(sizes["mantissa"]))), vector)
         exponent = builder.sitofp(exponent, vector)

@@ -15,8 +15,8 @@ the arc h → m. Every item of width w chooses among w splits, and split k has t
     RELAXED   c = Σ_k b_k·a_k,      b = softmax(a)      Corro & Titov
 
 No b is ever stored: charts keep c and δ = c − logsumexp a, so that b_k = exp(a_k − c + δ) can be computed again. That
-is what keeps memory at O(n²); time is O(n³). Weights (c, a) are float64 whatever the caller's dtype, since they grow with the
-sentence while only differences matter; b, contributions and gradients have the caller's dtype.
+is what keeps memory at O(n²); time is O(n³). Weights (c, a) are float64 whatever the caller's dtype, since they grow
+with the sentence while only differences matter; b, contributions and gradients have the caller's dtype.
 
 An impossible item has c = −inf; its b is 0. `first` is 0 when the root takes part in the recursion (several roots)
 and 1 when it is chosen after it (single root).
@@ -117,7 +117,9 @@ def split_weight(left, left_at, right, right_at, weight, like):
 
 
 @inlined
-def spread(left, left_at, left_step, right, right_at, right_step, splits, weight, delta, contribution, to_left, to_right):
+def spread(
+    left, left_at, left_step, right, right_at, right_step, splits, weight, delta, contribution, to_left, to_right
+):
     """Hand an item's contribution down to its antecedents, b_k of it to those of split k."""
     weight = where_possible(weight, weight, splat(0.0, left))
     for k in range(splits):

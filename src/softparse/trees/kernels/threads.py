@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-_SERIAL_BELOW = 50_000  # operations; waking a thread costs about as much as computing these
+_SERIAL_BELOW = 150_000  # operations (words³); waking a thread takes as long as some 50 000 of them
 
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0

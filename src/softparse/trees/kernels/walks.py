@@ -1,10 +1,10 @@
 """Exact samples of non-projective trees.
 
-Wilson's algorithm walks from each word to random heads, erases loops, and stops at the tree built so far. It is fast, unless two words prefer
-each other so much that the walk hardly ever leaves them. So it gets a budget of uniform numbers, and where that
-runs out the tree is drawn anew, word by word, from exact conditional probabilities. This stays exact, because the loops that
-Wilson's algorithm erases are independent of the tree it returns (Propp & Wilson, 1998, cycle popping): to have seen many of them says
-nothing about the tree.
+Wilson's algorithm walks from each word to random heads, erases loops, and stops at the tree built so far. It is fast,
+unless two words prefer each other so much that the walk hardly ever leaves them. So it gets a budget of uniform
+numbers, and where that runs out the tree is drawn anew, word by word, from exact conditional probabilities. This stays
+exact, because the loops that Wilson's algorithm erases are independent of the tree it returns (Propp & Wilson, 1998,
+cycle popping): to have seen many of them says nothing about the tree.
 
 The head of word m has probability proportional to exp(w(h, m))·e(h), where e(h) is the probability that a walk from h
 reaches the root before m. The e are computed without subtraction, in log space, by eliminating the other words one
@@ -141,7 +141,7 @@ def word_by_word(weights, words, in_tree, uniforms, heads):
     Int, Int, array(real, 3), array(Int, 1), Int, array(real, 2), array(real, 3), array(Int, 3),
 ))  # fmt: skip
 def sample_arborescences(start, step, scores, lengths, first, log_roots, uniforms, heads):
-    """Heads [S, B, size] of exact samples. `log_roots` [B, size]: log-probability of each word to be the single root."""
+    """Heads [S, B, size] of exact samples. `log_roots` [B, size]: log-probability of a word to be the single root."""
     for sentence in range(start, lengths.size, step):
         words = lengths[sentence]
         size = words + 1
