@@ -27,6 +27,7 @@ from torch import Tensor
 from softparse.trees import ESTIMATORS, ProjectiveTrees, adjacency, expectation, log_number_of_trees
 
 TEMPERATURES = (0.25, 1.0, 4.0)
+FLOOR = 1e-3  # of the plot's axes: a zero has no place on a logarithmic one
 
 
 def functions(words: int, generator: torch.Generator) -> dict[str, Callable[[Tensor], Tensor]]:
@@ -104,25 +105,38 @@ def plot(rows: list[dict], path: Path) -> None:
 
     names = list(dict.fromkeys(row["function"] for row in rows))
     figure, axes = plt.subplots(1, len(names), figsize=(6 * len(names), 4.6), sharey=True)
-    colours = {estimator: f"C{index}" for index, estimator in enumerate(ESTIMATORS)}
     for axis, name in zip(axes, names, strict=True):
-        for row in (row for row in rows if row["function"] == name):
-            marker = {"gumbel": "o", "sum-of-gamma": "s", "none": "D"}[row["noise"]]
-            x, y = max(row["deviation"], 1e-3), max(row["bias"], 1e-3)
-            axis.scatter(x, y, color=colours[row["estimator"]], marker=marker, s=50)
-            if len([r for r in rows if r["function"] == name and r["estimator"] == row["estimator"]]) > 1:
-                axis.annotate(f" τ={row['temperature']:g}", (x, y), fontsize=7)
-        axis.set(title=f"f = {name}", xscale="log", yscale="log", xlabel="standard deviation / |exact gradient|")
+        series: dict[tuple[str, str], list[dict]] = {}
+        for row in rows:
+            if row["function"] == name:
+                series.setdefault((row["estimator"], row["noise"]), []).append(row)
+        for (estimator, noise), points in series.items():
+            # Relaxed and straight-through may coincide: one is drawn as a ring around the other.
+            ring = estimator == "relaxed"
+            axis.plot(
+                [max(point["deviation"], FLOOR) for point in points],
+                [max(point["bias"], FLOOR) for point in points],
+                color=f"C{list(ESTIMATORS).index(estimator)}",
+                marker={"gumbel": "o", "sum-of-gamma": "s", "none": "D"}[noise],
+                markersize=11 if ring else 7,
+                fillstyle="none" if ring else "full",
+                linewidth=1,
+                alpha=0.85,
+                label=estimator if noise == "none" else f"{estimator}, {noise}",
+            )
+        for point in series[("perturbed-marginals", "gumbel")]:
+            place = max(point["deviation"], FLOOR), max(point["bias"], FLOOR)
+            axis.annotate(
+                f"τ = {point['temperature']:g}", place, (0, -16), textcoords="offset points", ha="center", fontsize=8
+            )
+        axis.set(title=f"f = {name}", xscale="log", yscale="log", xlim=(FLOOR / 1.5, 8), ylim=(FLOOR / 1.5, 3))
+        axis.set_xlabel("standard deviation / |exact gradient|")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("bias / |exact gradient|")
-    handles = [plt.Line2D([], [], marker="o", ls="", color=colour, label=name) for name, colour in colours.items()]
-    handles += [
-        plt.Line2D([], [], marker=marker, ls="", color="grey", label=name)
-        for name, marker in (("gumbel", "o"), ("sum-of-gamma", "s"), ("no noise", "D"))
-    ]
-    axes[-1].legend(handles=handles, fontsize=8, loc="lower left")
+    axes[-1].legend(fontsize=8, loc="lower left")
+    first = rows[0]
     figure.suptitle(
-        f"Gradient estimators, {rows[0]['words']} words, {rows[0]['samples']} trees a draw (down and left is better)"
+        f"Gradient estimators, {first['words']} words, {first['samples']} trees a draw (left and down is better)"
     )
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})

@@ -8,16 +8,14 @@ Arguments are taken as checked (`arguments.py`).
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from . import chart
 from .chart import BEST, LOG
+from .kernels import buffers, threads
 from .kernels import kbest as kbest_kernel
-from .kernels import threads
 from .kernels.compiled import HAVE_NUMBA
 from .kernels.trace import BEST_SPLIT, trace
 
@@ -47,7 +45,7 @@ def soft_trees(
             return _soft_trees(*arguments)[:2]
         if scores.requires_grad and torch.is_grad_enabled():
             return _EagerSoftTrees.apply(*arguments)
-        return _forward(*arguments)[:2]
+        return _forward_eagerly(*arguments[:-1], False)[:2]
     return chart.soft_trees(scores, lengths, 1.0 / temperature, single_root, view)
 
 
@@ -80,18 +78,6 @@ def _chart_shape(scores: Tensor, keep: bool) -> tuple[int, int]:
     return (batch + LANES - 1) // LANES if keep else 0, size * size * LANES
 
 
-_scratch = threading.local()
-
-
-def _scratch_charts(room: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Charts for one group, used by this thread again and again: fresh memory costs more than filling it."""
-    kept: tuple[np.ndarray, np.ndarray] | None = getattr(_scratch, "charts", None)
-    if kept is None or kept[0].shape[2] < room or kept[1].dtype != dtype:
-        kept = np.empty((kernel.WIDE_CHARTS, 1, room)), np.empty((kernel.THIN_CHARTS, 1, room), dtype)
-        _scratch.charts = kept
-    return kept
-
-
 def _is_eager(*tensors: Tensor) -> bool:
     """Whether these are plain tensors that nobody is tracing."""
     return (
@@ -105,22 +91,48 @@ def _forward(
     scores: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int, keep: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Soft trees, goal weights, and the charts that the backward pass reads (none without `keep`)."""
+    groups, room = _chart_shape(scores, keep)
+    # The kernel fills all that it reads, but the outputs of an operator are to be the same at every call.
+    wide = np.zeros((kernel.WIDE_CHARTS, groups, room))
+    thin = np.zeros((kernel.THIN_CHARTS, groups, room), _dtype(scores))
+    return _fill(scores, lengths, scale, single_root, view, keep, wide, thin)
+
+
+def _forward_eagerly(
+    scores: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int, keep: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The same in memory that has been used before."""
+    groups, room = _chart_shape(scores, keep)
+    wide = buffers.take((kernel.WIDE_CHARTS, groups, room), np.float64)
+    thin = buffers.take((kernel.THIN_CHARTS, groups, room), _dtype(scores))
+    return _fill(scores, lengths, scale, single_root, view, keep, wide, thin)
+
+
+def _dtype(scores: Tensor) -> np.dtype:
+    return np.dtype(np.float32 if scores.dtype == torch.float32 else np.float64)
+
+
+def _fill(
+    scores: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int, keep: bool, *kept: np.ndarray
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     values = scores.detach().contiguous().numpy()
     words, order, cost = _lanes(lengths)
-    groups, room = _chart_shape(scores, keep)
-    # Zeroed, although the kernel fills all it reads: outputs of an operator are to be the same at every call.
-    wide = np.zeros((kernel.WIDE_CHARTS, groups, room))
-    thin = np.zeros((kernel.THIN_CHARTS, groups, room), values.dtype)
+    _, room = _chart_shape(scores, keep)
     soft, weight = np.zeros_like(values), np.empty(len(words))
 
     def task(start: int, step: int) -> None:
-        charts = (wide, thin) if keep else _scratch_charts(room, values.dtype)
+        charts = kept
+        if not keep:
+            charts = (
+                buffers.take((kernel.WIDE_CHARTS, 1, room), np.float64),
+                buffers.take((kernel.THIN_CHARTS, 1, room), values.dtype),
+            )
         kernel.forward(
             values.dtype, start, step, values, words, order, scale, int(single_root), view, *charts, soft, weight
         )
 
     threads.run(task, order.size // LANES, cost)
-    results = soft, weight.astype(values.dtype), wide, thin
+    results = soft, weight.astype(values.dtype), *kept
     return tuple(torch.from_numpy(result) for result in results)  # type: ignore[return-value]
 
 
@@ -178,7 +190,7 @@ def _differentiate(ctx, soft_gradient, weight_gradient, *charts_have_none):
         else:
             eager = _is_eager(soft_gradient, wide)
             if not ctx.keep:
-                fill = _forward if eager else _soft_trees
+                fill = _forward_eagerly if eager else _soft_trees
                 wide, thin = fill(scores, lengths, ctx.scale, ctx.single_root, ctx.view, True)[2:]
             run = _backward if eager else _soft_trees_backward
             result = run(soft_gradient, lengths, ctx.scale, ctx.single_root, ctx.view, wide, thin)
@@ -201,7 +213,7 @@ class _EagerSoftTrees(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, *inputs):
-        results = _forward(*inputs)
+        results = _forward_eagerly(*inputs)
         _setup(ctx, inputs, results)
         return results[:2]
 

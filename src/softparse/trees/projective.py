@@ -64,7 +64,7 @@ def relaxed_parse(
     Every choice of a split becomes a softmax at the given temperature; as it goes to 0 the result becomes the best
     tree. Columns of words sum to 1. Arguments as for `ProjectiveTrees`. O(n³) time, O(n²) memory.
 
-    >>> relaxed_parse(torch.tensor([[[0.0, 1.0, 2.0], [0.0, 0.0, 3.0], [0.0, 1.0, 0.0]]]), temperature=0.1)[0]
+    >>> relaxed_parse(torch.tensor([[[0.0, 1.0, 2.0], [0.0, 0.0, 3.0], [0.0, 1.0, 0.0]]]), temperature=0.5)[0]
     tensor([[0.0000, 0.8808, 0.1192],
             [0.0000, 0.0000, 0.8808],
             [0.0000, 0.1192, 0.0000]])
