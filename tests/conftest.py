@@ -18,13 +18,12 @@ def path(request, monkeypatch):
     return request.param
 
 
-@pytest.fixture(params=["projective, kernel", "projective, torch", "non-projective"])
+@pytest.fixture(params=["projective, kernel", "projective, torch", "non-projective, kernel", "non-projective, torch"])
 def kind(request, monkeypatch):
-    """Run a test for both kinds of trees, the projective ones on both paths."""
-    if request.param == "non-projective":
-        return NonProjectiveTrees
-    _use(request.param.split()[-1], monkeypatch)
-    return ProjectiveTrees
+    """Run a test for both kinds of trees on both paths."""
+    name, path = request.param.split(", ")
+    _use(path, monkeypatch)
+    return ProjectiveTrees if name == "projective" else NonProjectiveTrees
 
 
 @pytest.fixture(params=[True, False], ids=["single-root", "multi-root"])

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from softparse.trees import ProjectiveTrees, chart, operators, relaxed_parse
+from softparse.trees import ProjectiveTrees, chart, operators, relaxed_parse, sums
 from softparse.trees.chart import LOG, RELAXED
 
 
@@ -61,6 +61,18 @@ def test_float32_stays_near_float64(single_root, function, view, words, scale, t
     torch.testing.assert_close(weight.double(), expected[1], atol=1e-3, rtol=1e-6)
     size = expected[2].abs().max().clamp(min=1.0)
     torch.testing.assert_close(gradient.double() / size, expected[2] / size, atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize(("words", "scale", "temperature"), [(12, 2.0, 1.0), (15, 30.0, 0.1), (9, 1e4, 1.0)])
+def test_nonprojective_paths_agree(single_root, words, scale, temperature):
+    scores, lengths, _ = batch(words, scale, torch.float64)
+    results = []
+    for has_kernel in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(operators, "has_kernel", lambda scores, answer=has_kernel: answer)
+            results.append(sums.tree_sums(scores, lengths, temperature, single_root))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-10, rtol=1e-12)
 
 
 def test_decoding_agrees(single_root, generator):

@@ -10,7 +10,7 @@ import threading
 import pytest
 import torch
 
-from softparse.trees import ProjectiveTrees, eisner, operators, relaxed_parse
+from softparse.trees import NonProjectiveTrees, ProjectiveTrees, eisner, operators, relaxed_parse
 from softparse.trees.chart import LOG, RELAXED
 from softparse.trees.kernels import threads
 
@@ -64,6 +64,24 @@ def test_torch_compile_of_a_caller(backend):
     compiled = torch.compile(model, backend=backend, fullgraph=True)
     torch.testing.assert_close(compiled(scores), model(scores))
     torch.testing.assert_close(torch.autograd.grad(compiled(scores), layer.weight)[0], expected)
+
+
+def test_torch_compile_with_the_rest_of_the_surface():
+    """What is not a registered operator breaks the graph, and nothing else."""
+    scores, lengths = example(3, 5)
+    heads = ProjectiveTrees(scores, lengths).mode
+
+    def model(scores):
+        one, other = ProjectiveTrees(scores, lengths), NonProjectiveTrees(scores, lengths)
+        return one.log_prob(heads).sum() + one.entropy().sum() + other.entropy().sum() + other.log_prob(heads).sum()
+
+    compiled = torch.compile(model, backend="aot_eager")
+    results = []
+    for function in (model, compiled):
+        leaf = scores.clone().requires_grad_()
+        function(leaf).backward()
+        results.append(leaf.grad)
+    torch.testing.assert_close(*results)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])

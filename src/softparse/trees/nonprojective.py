@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from . import chart, matrix_tree
 from .distribution import TreeDistribution
 from .kernels import threads
 from .kernels.edmonds import best_arborescence
 from .kernels.walks import sample_arborescences
+from .sums import tree_sums
 
 WALK_BUDGET = 8  # steps of Wilson's algorithm per word, before the tree is drawn word by word
 
@@ -29,18 +29,10 @@ class NonProjectiveTrees(TreeDistribution):
     projective = False
 
     def _inference(self, scores: Tensor, lengths: Tensor, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
-        differentiable = scores.requires_grad and torch.is_grad_enabled()
-        with torch.enable_grad():
-            source = scores if scores.requires_grad else scores.detach().requires_grad_()
-            weights = chart.arc_weights(source, lengths) / temperature
-            log_partition = matrix_tree.log_partition(weights, lengths, self.single_root)
-            (marginals,) = torch.autograd.grad(log_partition.sum(), weights, create_graph=differentiable)
-        results = marginals.to(scores.dtype), log_partition.to(scores.dtype)
-        return results if differentiable else (results[0].detach(), results[1].detach())
+        return tree_sums(scores, lengths, temperature, self.single_root)
 
     def _normaliser(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        weights = chart.arc_weights(scores, lengths)
-        return matrix_tree.log_partition(weights, lengths, self.single_root).to(scores.dtype)
+        return tree_sums(scores, lengths, 1.0, self.single_root)[1]
 
     def _relaxation(self, scores: Tensor, lengths: Tensor, temperature: float) -> Tensor:
         return self._inference(scores, lengths, temperature)[0]

@@ -1,0 +1,67 @@
+"""Marginals and log Z of non-projective trees, differentiable: the CPU kernel, or the torch path of `matrix_tree`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from . import chart, matrix_tree, operators
+from .kernels import threads
+from .kernels.elimination import sum_trees
+
+
+@torch.compiler.disable
+def tree_sums(scores: Tensor, lengths: Tensor, temperature: float, single_root: bool) -> tuple[Tensor, Tensor]:
+    """Marginals [B, size, size] and log Z [B] of the scores divided by the temperature."""
+    if operators.has_kernel(scores):
+        return _TreeSums.apply(scores, lengths, 1.0 / temperature, single_root)
+    marginals, log_partition = _by_autograd(scores, lengths, 1.0 / temperature, single_root)
+    if scores.requires_grad and torch.is_grad_enabled():
+        return marginals, log_partition
+    return marginals.detach(), log_partition.detach()
+
+
+def _by_autograd(scores: Tensor, lengths: Tensor, scale: float, single_root: bool) -> tuple[Tensor, Tensor]:
+    """The torch path: marginals as the gradient of log Z, with a graph of their own."""
+    with torch.enable_grad():
+        source = scores if scores.requires_grad else scores.detach().requires_grad_()
+        weights = chart.arc_weights(source, lengths) * scale
+        log_partition = matrix_tree.log_partition(weights, lengths, single_root)
+        (marginals,) = torch.autograd.grad(log_partition.sum(), weights, create_graph=True)
+    return marginals.to(scores.dtype), log_partition.to(scores.dtype)
+
+
+class _TreeSums(torch.autograd.Function):
+    """The kernel gives log Z with its gradient; the gradient of the marginals goes through the torch path."""
+
+    @staticmethod
+    def forward(ctx, scores, lengths, scale, single_root):
+        values = (scores.detach().double() * scale).contiguous().numpy()
+        words = lengths.contiguous().numpy()
+        marginals, log_partition = np.zeros_like(values), np.empty(len(words))
+
+        def task(start: int, step: int) -> None:
+            sum_trees(values.dtype, start, step, values, words, int(single_root), marginals, log_partition)
+
+        threads.run(task, len(words), 10 * float((words.astype(np.float64) ** 3).sum()))
+        results = tuple(torch.from_numpy(result).to(scores.dtype) for result in (marginals, log_partition))
+        ctx.save_for_backward(scores, lengths, results[0])
+        ctx.scale, ctx.single_root = scale, single_root
+        ctx.set_materialize_grads(False)
+        return results
+
+    @staticmethod
+    def backward(ctx, marginals_gradient, log_partition_gradient):
+        scores, lengths, marginals = ctx.saved_tensors
+        result = None
+        if marginals_gradient is not None:
+            again = torch.is_grad_enabled()
+            with torch.enable_grad():
+                source = scores if again else scores.detach().requires_grad_()
+                output, _ = _by_autograd(source, lengths, ctx.scale, ctx.single_root)
+                (result,) = torch.autograd.grad(output, source, marginals_gradient, create_graph=again)
+        if log_partition_gradient is not None:
+            slope = (log_partition_gradient * ctx.scale)[:, None, None] * marginals
+            result = slope if result is None else result + slope
+        return result, None, None, None
