@@ -29,7 +29,7 @@ import torch
 import torch_struct
 
 from softparse.trees import ProjectiveTrees, chart, eisner, relaxed_parse
-from softparse.trees.chart import LOG, RELAXED
+from softparse.trees.kernels.views import LOG, RELAXED
 
 BATCH = 32
 BLOCK = 0.1  # seconds
@@ -85,7 +85,7 @@ def log_partition_systems(words: int) -> dict[str, Callable[[], None]]:
 
     def torch_path() -> None:
         leaf = scores.detach().requires_grad_()
-        weights = chart.arc_weights(leaf, lengths)
+        weights, _ = chart.arc_weights(leaf, lengths)
         charts, _ = chart.inside(weights, LOG)
         chart.goal_weight(weights, charts, lengths, True, LOG).sum().backward()
 

@@ -1,7 +1,19 @@
+import os
+
 import pytest
 import torch
+from hypothesis import settings
 
 from softparse.trees import NonProjectiveTrees, ProjectiveTrees, operators
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
 
 
 def _use(path, monkeypatch):

@@ -116,7 +116,7 @@ def test_options():
     trees = ProjectiveTrees(ok)
     with pytest.raises(ValueError, match="noise must be one of 'gumbel', 'sum-of-gamma', 'none', got 'gaussian'"):
         trees.rsample(noise="gaussian")
-    with pytest.raises(ValueError, match="k must be at least 1"):
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
         trees.kbest(0)
     with pytest.raises(ValueError, match="estimator must be one of 'relaxed'"):
         expectation(trees, lambda soft: soft.sum((-1, -2)), "magic")

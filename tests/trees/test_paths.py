@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from softparse.trees import ProjectiveTrees, chart, operators, relaxed_parse, sums
-from softparse.trees.chart import LOG, RELAXED
+from softparse.trees.kernels.views import LOG, RELAXED
 
 
 def batch(words, scale, dtype, seed=0, sentences=9):

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from softparse.trees import NonProjectiveTrees, ProjectiveTrees, eisner, operators, relaxed_parse
-from softparse.trees.chart import LOG, RELAXED
 from softparse.trees.kernels import threads
+from softparse.trees.kernels.views import LOG, RELAXED
 
 
 def example(sentences=40, words=12, dtype=torch.float32):

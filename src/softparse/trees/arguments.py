@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from .kernels.checks import ALL_FINITE, SOME_FORBIDDEN, inspect
 from .kernels.compiled import HAVE_NUMBA
+
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def prepare(scores: Tensor, lengths: Tensor | Sequence[int] | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -29,11 +33,11 @@ def prepare(scores: Tensor, lengths: Tensor | Sequence[int] | None, mask: Tensor
         lengths = torch.full((batch,), size - 1, dtype=torch.int64, device=scores.device)
     else:
         lengths = torch.as_tensor(lengths, device=scores.device)
-        if lengths.numel() > 0 and (lengths.dtype.is_floating_point or lengths.dtype == torch.bool):
+        if lengths.numel() > 0 and lengths.dtype not in INTEGERS:
             raise TypeError(f"lengths must be integers, got {lengths.dtype}")
         if lengths.shape != (batch,):
             raise ValueError(f"lengths must have the shape [{batch}], one per sentence, got {list(lengths.shape)}")
-        lengths = lengths.to(torch.int64)
+        lengths = lengths.to(torch.int64, copy=True)  # the caller's may change
     if mask is not None:
         if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
             kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
@@ -42,6 +46,13 @@ def prepare(scores: Tensor, lengths: Tensor | Sequence[int] | None, mask: Tensor
             raise ValueError(f"mask must have the shape of the scores, {list(scores.shape)}, got {list(mask.shape)}")
         scores = scores.masked_fill(~mask.to(scores.device), -torch.inf)
     return scores, lengths
+
+
+def is_transformed(tensor: Tensor) -> bool:
+    """Whether forward-mode differentiation or a `torch.func` transformation must see every operation on the tensor."""
+    if torch.compiler.is_compiling():  # which sees operators, not what is inside them
+        return False
+    return torch._C._functorch.is_functorch_wrapped_tensor(tensor) or torch.autograd.forward_ad._current_level >= 0
 
 
 def arcs(lengths: Tensor, size: int) -> Tensor:
@@ -61,8 +72,15 @@ def check_values(scores: Tensor, lengths: Tensor) -> bool:
     return _check_values(scores, lengths)
 
 
-def _check_values(scores: Tensor, lengths: Tensor) -> bool:
-    size = scores.shape[1]
+def words_of(lengths: Tensor, size: int) -> np.ndarray:
+    """Lengths for a kernel. Kernels trust them with memory, so this look does not depend on `validate_args`."""
+    words = lengths.detach().cpu().contiguous().numpy()
+    if words.size and (words.min() < 1 or words.max() >= size):
+        _wrong_lengths(lengths, size)
+    return words
+
+
+def _wrong_lengths(lengths: Tensor, size: int) -> None:
     wrong = (lengths < 1) | (lengths >= size)
     if wrong.any():
         sentence = int(wrong.int().argmax())
@@ -70,6 +88,11 @@ def _check_values(scores: Tensor, lengths: Tensor) -> bool:
             f"lengths[{sentence}] is {int(lengths[sentence])}, but must be between 1 and {size - 1}: "
             "lengths count the words, without the root"
         )
+
+
+def _check_values(scores: Tensor, lengths: Tensor) -> bool:
+    size = scores.shape[1]
+    _wrong_lengths(lengths, size)
     on_arcs = torch.where(arcs(lengths, size), scores.detach(), 0.0)
     if torch.isfinite(on_arcs).all():
         return False
@@ -95,16 +118,19 @@ def no_tree(scores: Tensor, lengths: Tensor, sentence: int, kind: str) -> ValueE
 def check_temperature(temperature: float) -> float:
     if isinstance(temperature, Tensor) and temperature.requires_grad:
         raise TypeError("temperature has no gradient; divide the scores by it and pass temperature=1")
-    if not float(temperature) > 0 or float(temperature) == float("inf"):
+    if isinstance(temperature, Tensor) and temperature.numel() != 1:
+        raise ValueError(f"temperature must be one number, got a tensor of shape {list(temperature.shape)}")
+    value = float(temperature)
+    if not (value > 0 and math.isfinite(value) and 1 / value < math.inf):
         raise ValueError(f"temperature must be a positive number, got {temperature}")
-    return float(temperature)
+    return value
 
 
 def check_heads(heads: Tensor, lengths: Tensor, size: int, *, leading: bool) -> Tensor:
     """Heads [..., B, size] as int64 on the device of `lengths`, -1 outside of the sentences."""
     heads = torch.as_tensor(heads, device=lengths.device)
     expected = [lengths.shape[0], size]
-    if heads.dtype.is_floating_point or heads.dtype == torch.bool:
+    if heads.dtype not in INTEGERS:
         raise TypeError(f"heads must be integers, got {heads.dtype}")
     if list(heads.shape[-2:]) != expected or (heads.dim() > 2 and not leading):
         raise ValueError(

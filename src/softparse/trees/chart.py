@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-BEST, LOG, RELAXED = 0, 1, 2
+from .arguments import arcs
+from .kernels.views import BEST, LOG
 
 
 @dataclass
@@ -34,14 +35,21 @@ class Charts:
         return cls(*(torch.full_like(like, value) for _ in range(7)))
 
 
-def arc_weights(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Scores in float64 (where the device has it), with -inf wherever no arc can be."""
-    size = scores.shape[1]
-    position = torch.arange(size, device=scores.device)
-    inside = position <= lengths[:, None]  # [B, size]
-    valid = inside[:, :, None] & inside[:, None, :] & (position[:, None] != position) & (position > 0)
-    wide = scores if scores.device.type == "mps" else scores.double()
-    return torch.where(valid, wide, -torch.inf)
+def widened(tensor: Tensor) -> Tensor:
+    """In float64, where the device has it."""
+    return tensor if tensor.device.type == "mps" else tensor.double()
+
+
+def arc_weights(scores: Tensor, lengths: Tensor, scale: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Weights in float64, -inf wherever no arc can be, less the best weight of each word; and the sum of those, [B].
+
+    A word has one head, so subtracting from all its arcs changes no choice; but it keeps large common offsets out of
+    the sums.
+    """
+    weights = torch.where(arcs(lengths, scores.shape[1]), widened(scores) * scale, -torch.inf)
+    best = weights.detach().amax(1) if weights.numel() else weights.detach().new_zeros(weights.shape[:2])
+    best = torch.where(best > -torch.inf, best, 0.0)
+    return weights - best[:, None], best.cumsum(1)[:, -1] if weights.numel() else best.new_zeros(len(best))
 
 
 def choice(weights: Tensor, view: int) -> tuple[Tensor, Tensor]:
@@ -146,8 +154,11 @@ def as_matrix(to_the_right: Tensor, to_the_left: Tensor) -> Tensor:
 
 
 def soft_trees(scores: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int) -> tuple[Tensor, Tensor]:
-    """Soft trees (view RELAXED) or marginals (view LOG), and the weight of the goal, for the scores times `scale`."""
-    weights = arc_weights(scores, lengths) * scale
+    """Soft trees (view RELAXED) or marginals (view LOG), and the weight of the goal, for the scores times `scale`.
+
+    The weight is float64: differences of such sums are what a caller wants.
+    """
+    weights, offset = arc_weights(scores, lengths, scale)
     charts, choices = inside(weights, view)
     soft = contributions(weights, charts, choices, lengths, single_root)
-    return soft.to(scores.dtype), goal_weight(weights, charts, lengths, single_root, view).to(scores.dtype)
+    return soft.to(scores.dtype), goal_weight(weights, charts, lengths, single_root, view) + offset

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, register_kl
-from torch.distributions.utils import lazy_property
 
 from . import arguments
+from .chart import arc_weights, widened
 from .noise import sample_noise
 from .shapes import adjacency, is_tree, log_number_of_trees
+
+
+class cached:
+    """A property computed once, with its gradient, as in `torch.distributions`.
+
+    It is not kept in inference mode, whose tensors can be part of no gradient later.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]):
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        with torch.enable_grad():
+            value = self.function(instance)
+        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+            setattr(instance, self.function.__name__, value)
+        return value
+
+
+def in_order(terms: Tensor) -> Tensor:
+    """The sum over the last dimension, from left to right: zeros at the end change nothing, not even in rounding."""
+    return terms.cumsum(-1)[..., -1] if terms.shape[-1] else terms.sum(-1)
 
 
 class TreeDistribution(Distribution):
@@ -21,7 +46,7 @@ class TreeDistribution(Distribution):
 
     Trees are heads [..., B, n + 1]: `heads[b, m]` is the head of word m, and -1 at position 0 and beyond the sentence.
     Relaxed trees are matrices [..., B, n + 1, n + 1] laid out as the scores. Further dimensions come first, as
-    everywhere in `torch.distributions`.
+    everywhere in `torch.distributions`. Results are cached: the scores must not be changed in place meanwhile.
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
@@ -40,8 +65,9 @@ class TreeDistribution(Distribution):
         self.scores, self.lengths = arguments.prepare(scores, lengths, mask)
         self.single_root = bool(single_root)
         batch, size, _ = self.scores.shape
-        super().__init__(torch.Size([batch]), torch.Size([size]), validate_args=validate_args)
-        if self._validate_args and not torch.compiler.is_compiling():
+        # Not torch's default, which is off under python -O: a wrong argument must not become a wrong result.
+        super().__init__(torch.Size([batch]), torch.Size([size]), validate_args=validate_args is not False)
+        if self._validate_args and not torch.compiler.is_compiling() and not arguments.is_transformed(self.scores):
             self._check()
 
     def _check(self) -> None:
@@ -62,11 +88,11 @@ class TreeDistribution(Distribution):
 
     @abstractmethod
     def _inference(self, scores: Tensor, lengths: Tensor, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
-        """Marginals [B, size, size] and log Z [B] of the scores divided by the temperature, differentiable."""
+        """Marginals [B, size, size] and log Z [B] (float64) of the scores over the temperature, differentiable."""
 
     @abstractmethod
     def _normaliser(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        """log Z [B] alone, differentiable."""
+        """log Z [B] alone, in float64, differentiable."""
 
     @abstractmethod
     def _relaxation(self, scores: Tensor, lengths: Tensor, temperature: float) -> Tensor:
@@ -86,14 +112,18 @@ class TreeDistribution(Distribution):
 
     # The exact distribution.
 
-    @lazy_property
+    @cached
     def _exact(self) -> tuple[Tensor, Tensor]:
         return self._inference(self.scores, self.lengths)
 
-    @lazy_property
+    @cached
+    def _log_partition(self) -> Tensor:
+        return self._normaliser(self.scores, self.lengths)
+
+    @property
     def log_partition(self) -> Tensor:
         """log Z [B]; its gradient is `marginals`."""
-        return self._normaliser(self.scores, self.lengths)
+        return self._log_partition.to(self.scores.dtype)
 
     @property
     def marginals(self) -> Tensor:
@@ -104,13 +134,13 @@ class TreeDistribution(Distribution):
     def mean(self) -> Tensor:
         return self.marginals
 
-    @lazy_property
+    @cached
     def mode(self) -> Tensor:
         """Heads [B, n + 1] of the most probable trees."""
         with torch.no_grad():
             return self._best(self.scores)[0]
 
-    @lazy_property
+    @cached
     def mbr(self) -> Tensor:
         """Heads [B, n + 1] of the trees with the greatest expected number of correct arcs (minimum Bayes risk)."""
         with torch.no_grad():
@@ -135,17 +165,18 @@ class TreeDistribution(Distribution):
             sample, sentence = unknown.nonzero(as_tuple=True)
             restricted = self._restricted(self.scores[sentence], heads[sample, sentence])
             log_total = self._normaliser(restricted, self.lengths[sentence])
-            result = result.index_put((sample, sentence), log_total - self.log_partition[sentence])
-        return result.reshape(shape)
+            result = result.index_put((sample, sentence), log_total - self._log_partition[sentence])
+        return result.to(self.scores.dtype).reshape(shape)
 
     def _log_prob_of_trees(self, heads: Tensor) -> Tensor:
+        """In float64: the weight of a tree and log Z are large where their difference is small."""
         known = heads >= 0
         weights = self.scores.expand(heads.shape[0], -1, -1, -1).gather(2, heads.clamp(min=0)[:, :, None])[:, :, 0]
-        weights = torch.where(known, weights, 0.0)
+        weights = torch.where(known, widened(weights), 0.0)
         possible = is_tree(heads, self.lengths, single_root=self.single_root, projective=self.projective)
         possible &= (weights.detach() > -torch.inf).all(-1)
-        total = torch.where(possible[..., None], weights, 0.0).sum(-1)
-        return torch.where(possible, total - self.log_partition, -torch.inf)
+        total = in_order(torch.where(possible[..., None], weights, 0.0))
+        return torch.where(possible, total - self._log_partition, -torch.inf)
 
     @staticmethod
     def _restricted(scores: Tensor, heads: Tensor) -> Tensor:
@@ -170,23 +201,38 @@ class TreeDistribution(Distribution):
             self.scores.expand(batch, size, size),
             self.lengths.expand(batch),
             single_root=self.single_root,
-            validate_args=False,
+            validate_args=self._validate_args,
         )
 
-    # Entropies work in float64: their terms grow with the scores, and nearly cancel.
+    # Entropies work in float64, on scores less the best one of each word: their terms are large and nearly cancel.
 
-    @lazy_property
-    def _exact_wide(self) -> tuple[Tensor, Tensor]:
-        if self.scores.dtype == torch.float64:
-            return self._exact
-        return self._inference(self.scores.double(), self.lengths)
+    @cached
+    def _centred(self) -> Tensor:
+        return arc_weights(self.scores, self.lengths)[0]
+
+    @cached
+    def _exact_centred(self) -> tuple[Tensor, Tensor]:
+        return self._inference(self._centred, self.lengths)
 
     def entropy(self) -> Tensor:
         """H(q) = log Z − Σ q(h → m)·scores[h, m], in nats, [B]."""
-        return self._cross_entropy(self).to(self.scores.dtype)
+        return self._expected_code(self).to(self.scores.dtype)
 
     def cross_entropy(self, other: TreeDistribution) -> Tensor:
         """−E_self[log other(T)], [B]; inf where `other` forbids a tree that this distribution allows."""
+        return torch.where(self._goes_beyond(other), torch.inf, self._expected_code(other)).to(self.scores.dtype)
+
+    def _expected_code(self, other: TreeDistribution) -> Tensor:
+        """log Z of the other − Σ q(h → m)·(scores of the other), over the arcs that the other has."""
+        scores = other._centred
+        products = self._exact_centred[0] * torch.where(scores > -torch.inf, scores, 0.0)
+        return other._exact_centred[1] - in_order(in_order(products))
+
+    def _goes_beyond(self, other: TreeDistribution) -> Tensor:
+        """Whether some tree of this distribution is none of the other's, [B].
+
+        Decided by looking for such a tree: probabilities may be too small for a number, or a rounding error above 0.
+        """
         if not torch.equal(self.lengths, other.lengths) or self.scores.shape != other.scores.shape:
             raise ValueError("the two distributions must be over trees of the same sentences (same lengths and shapes)")
         if other.projective and not self.projective:
@@ -194,37 +240,46 @@ class TreeDistribution(Distribution):
                 "crossing trees have no probability under projective ones; whether masks exclude all of them is not "
                 "decided here"
             )
-        return self._cross_entropy(other).to(self.scores.dtype)
-
-    def _cross_entropy(self, other: TreeDistribution) -> Tensor:
-        marginals = self._exact_wide[0]
-        allowed = other._arcs
-        scores = torch.where(allowed, other.scores.double(), 0.0)
-        value = other._exact_wide[1] - (marginals * scores).flatten(1).sum(1)
-        impossible = ((marginals.detach() > 0) & ~allowed).flatten(1).any(1)
+        beyond = torch.zeros_like(self.lengths, dtype=torch.bool)
         if other.single_root and not self.single_root:
-            # Several roots have probability here, none there. One root is certain only if the expected number is one.
-            impossible = impossible | (marginals.detach()[:, 0].sum(1) > 1 + 1e-9)
-        return torch.where(impossible, torch.inf, value)
+            beyond |= self._most_roots() > 1
+        # An arc that only this distribution allows counts if some tree has it.
+        return beyond | self._has_trees_with(self._arcs & ~other._arcs)
+
+    def _most_roots(self) -> Tensor:
+        """The greatest number of roots that a tree of this distribution has, [B]."""
+        count = torch.zeros_like(self.scores)
+        count[:, 0] = 1.0
+        heads, _ = self._best(count.masked_fill(~self._arcs, -torch.inf))
+        return (heads == 0).sum(1)
+
+    def _has_trees_with(self, arcs: Tensor) -> Tensor:
+        """Whether some tree has one of the given arcs [B, size, size] (all of them allowed), [B]."""
+        found = torch.zeros_like(self.lengths, dtype=torch.bool)
+        for some in arcs.nonzero().split(1024):  # a candidate is a sentence with one required arc
+            sentence, head, modifier = some[~found[some[:, 0]]].unbind(1)
+            heads = torch.full((len(sentence), arcs.shape[1]), -1, device=arcs.device)
+            heads[torch.arange(len(sentence), device=arcs.device), modifier] = head
+            _, weight = self._best(self._restricted(self.scores.detach()[sentence], heads), self.lengths[sentence])
+            found[sentence[weight > -torch.inf]] = True
+        return found
 
     def kl_uniform(self) -> Tensor:
         """KL(q ‖ uniform over all trees of the sentence) = log N − H(q), [B]."""
         count = log_number_of_trees(
             self.lengths, single_root=self.single_root, projective=self.projective, dtype=torch.float64
         )
-        return (count - self._cross_entropy(self)).to(self.scores.dtype)
+        return (count - self._expected_code(self)).to(self.scores.dtype)
 
     def kbest(self, k: int) -> tuple[Tensor, Tensor]:
         """Heads [k, B, n + 1] and log-probabilities [k, B] of the k most probable trees, best first.
 
         Where a sentence has fewer trees the rest is -1 and -inf. The log-probabilities are differentiable.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        if not isinstance(k, int) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, got {k}")
         heads = self._best_k(k)
-        log_prob = self._log_prob_of_trees(heads)
-        found = (heads >= 0).any(-1)
-        return heads, torch.where(found, log_prob, -torch.inf)
+        return heads, self._log_prob_of_trees(heads).to(self.scores.dtype)
 
     # Samples.
 
@@ -283,5 +338,5 @@ class TreeDistribution(Distribution):
 
 @register_kl(TreeDistribution, TreeDistribution)
 def _kl_trees(p: TreeDistribution, q: TreeDistribution) -> Tensor:
-    crossed = p.cross_entropy(q)  # checks that the two can be compared
-    return torch.where(crossed.isinf(), torch.inf, p._cross_entropy(q) - p._cross_entropy(p)).to(p.scores.dtype)
+    beyond = p._goes_beyond(q)
+    return torch.where(beyond, torch.inf, p._expected_code(q) - p._expected_code(p)).to(p.scores.dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -38,4 +40,11 @@ def _sum_of_gamma(
     total = torch.zeros_like(concentration)
     for term in range(1, terms + 1):
         total += torch._standard_gamma(concentration, generator=generator) / term
-    return total - torch.tensor(terms, dtype=dtype).log() * concentration
+    return total - math.log(terms) * concentration
+
+
+def uniform_numbers(shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+    """Uniform numbers in [0, 1) on the CPU, where trees are traced."""
+    if generator is None:  # said by leaving it out: a compiler with symbolic shapes knows no generator, not even None
+        return torch.rand(shape, dtype=torch.float64)
+    return torch.rand(shape, dtype=torch.float64, device=generator.device, generator=generator).cpu()

@@ -8,10 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .arguments import words_of
+from .chart import arc_weights
 from .distribution import TreeDistribution
 from .kernels import threads
 from .kernels.edmonds import best_arborescence
 from .kernels.walks import sample_arborescences
+from .noise import uniform_numbers
 from .sums import tree_sums
 
 WALK_BUDGET = 8  # steps of Wilson's algorithm per word, before the tree is drawn word by word
@@ -39,17 +42,15 @@ class NonProjectiveTrees(TreeDistribution):
 
     def _best(self, scores: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
         lengths = self.lengths if lengths is None else lengths
-        values, words = _on_cpu(scores), lengths.cpu().numpy()
+        values, words = _on_cpu(scores, lengths), words_of(lengths, scores.shape[1])
         heads, weight = _best_arborescences(values, words, self.single_root)
         return torch.from_numpy(heads).to(scores.device), torch.from_numpy(weight).to(scores.device)
 
     def _draw(self, samples: int, generator: torch.Generator | None) -> Tensor:
         batch, size, _ = self.scores.shape
-        device = self.scores.device if generator is None else generator.device
-        shape = (samples, batch, (1 + WALK_BUDGET) * size)
-        uniforms = torch.rand(shape, dtype=torch.float64, device=device, generator=generator).cpu().numpy()
-        log_roots = self._exact_wide[0].detach()[:, 0].clamp(min=0).log().cpu().contiguous().numpy()
-        values, words = _on_cpu(self.scores), self.lengths.cpu().numpy()
+        uniforms = uniform_numbers((samples, batch, (1 + WALK_BUDGET) * size), generator).numpy()
+        log_roots = self._exact_centred[0].detach()[:, 0].clamp(min=0).log().cpu().contiguous().numpy()
+        values, words = _on_cpu(self.scores, self.lengths), words_of(self.lengths, size)
         heads = np.full((samples, batch, size), -1, np.int64)
 
         def task(start: int, step: int) -> None:
@@ -61,7 +62,7 @@ class NonProjectiveTrees(TreeDistribution):
         return torch.from_numpy(heads).to(self.scores.device)
 
     def _best_k(self, k: int) -> Tensor:
-        values = _on_cpu(self.scores)
+        values = _on_cpu(self.scores, self.lengths)
         heads = np.full((k, *self.scores.shape[:2]), -1, np.int64)
         for sentence, words in enumerate(self.lengths.tolist()):
             trees = _branch(values[sentence, : words + 1, : words + 1], self.single_root, k)
@@ -70,13 +71,16 @@ class NonProjectiveTrees(TreeDistribution):
         return torch.from_numpy(heads).to(self.scores.device)
 
 
-def _on_cpu(scores: Tensor) -> np.ndarray:
-    return scores.detach().double().cpu().contiguous().numpy()
+def _on_cpu(scores: Tensor, lengths: Tensor) -> np.ndarray:
+    """Weights for the kernels: float64, less the best one of each word, which changes no tree."""
+    return arc_weights(scores.detach().cpu(), lengths.cpu())[0].contiguous().numpy()
 
 
 def _best_arborescences(scores: np.ndarray, words: np.ndarray, single_root: bool) -> tuple[np.ndarray, np.ndarray]:
     """Heads [B, size] and weights [B] of the best trees; -1 and -inf where there is none."""
     batch, size, _ = scores.shape
+    if batch == 0:
+        return np.full((0, size), -1, np.int64), np.empty(0)
     heads, found = np.full((batch, size), -1, np.int64), np.zeros(batch, np.int64)
 
     def task(start: int, step: int) -> None:

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from . import chart
-from .chart import BEST, LOG
+from .arguments import is_transformed, words_of
 from .kernels import buffers, threads
 from .kernels import kbest as kbest_kernel
 from .kernels.compiled import HAVE_NUMBA
 from .kernels.trace import BEST_SPLIT, trace
+from .kernels.views import BEST, LOG, THIN_CHARTS, WIDE_CHARTS
 
 if HAVE_NUMBA:
     from .kernels import projective as kernel
@@ -27,13 +28,13 @@ else:
 
 
 def has_kernel(scores: Tensor) -> bool:
-    return HAVE_NUMBA and scores.device.type == "cpu"
+    return HAVE_NUMBA and scores.device.type == "cpu" and not is_transformed(scores)
 
 
 def soft_trees(
     scores: Tensor, lengths: Tensor, temperature: float, single_root: bool, view: int, keep: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """Soft trees [B, size, size] and the goal's weight [B], differentiable in the scores.
+    """Soft trees [B, size, size] and the goal's weight [B] (float64), differentiable in the scores.
 
     View RELAXED is the paper's relaxation (its goal weight has no gradient), LOG gives marginals and log Z. Without
     `keep` the charts are not kept for the backward pass of the soft trees, but filled again if it comes to that; the
@@ -61,14 +62,14 @@ def sampled_trees(scores: Tensor, lengths: Tensor, uniforms: Tensor, single_root
     return _decoded(scores.detach(), lengths, uniforms, single_root)[0]
 
 
-def k_best_trees(scores: Tensor, lengths: Tensor, k: int, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Heads [k, B, size] and weights [k, B] of the k best trees, -1 and -inf where there are fewer."""
+def k_best_trees(scores: Tensor, lengths: Tensor, k: int, single_root: bool) -> Tensor:
+    """Heads [k, B, size] of the k best trees, -1 where there are fewer."""
     return _k_best(scores.detach(), lengths, k, single_root)
 
 
-def _lanes(lengths: Tensor) -> tuple[np.ndarray, np.ndarray, float]:
+def _lanes(lengths: Tensor, size: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Lengths, the order of the sentences in the lanes (-1 in empty lanes), and the cost Σ words³."""
-    words = lengths.contiguous().numpy()
+    words = words_of(lengths, size)
     order = np.empty(-(-words.size // LANES) * LANES, np.int64)
     return words, order, kernel.arrange(words.dtype, words, order)
 
@@ -93,8 +94,8 @@ def _forward(
     """Soft trees, goal weights, and the charts that the backward pass reads (none without `keep`)."""
     groups, room = _chart_shape(scores, keep)
     # The kernel fills all that it reads, but the outputs of an operator are to be the same at every call.
-    wide = np.zeros((kernel.WIDE_CHARTS, groups, room))
-    thin = np.zeros((kernel.THIN_CHARTS, groups, room), _dtype(scores))
+    wide = np.zeros((WIDE_CHARTS, groups, room))
+    thin = np.zeros((THIN_CHARTS, groups, room), _dtype(scores))
     return _fill(scores, lengths, scale, single_root, view, keep, wide, thin)
 
 
@@ -103,8 +104,8 @@ def _forward_eagerly(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The same in memory that has been used before."""
     groups, room = _chart_shape(scores, keep)
-    wide = buffers.take((kernel.WIDE_CHARTS, groups, room), np.float64)
-    thin = buffers.take((kernel.THIN_CHARTS, groups, room), _dtype(scores))
+    wide = buffers.take((WIDE_CHARTS, groups, room), np.float64)
+    thin = buffers.take((THIN_CHARTS, groups, room), _dtype(scores))
     return _fill(scores, lengths, scale, single_root, view, keep, wide, thin)
 
 
@@ -116,7 +117,7 @@ def _fill(
     scores: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int, keep: bool, *kept: np.ndarray
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     values = scores.detach().contiguous().numpy()
-    words, order, cost = _lanes(lengths)
+    words, order, cost = _lanes(lengths, scores.shape[1])
     _, room = _chart_shape(scores, keep)
     soft, weight = np.zeros_like(values), np.empty(len(words))
 
@@ -124,15 +125,15 @@ def _fill(
         charts = kept
         if not keep:
             charts = (
-                buffers.take((kernel.WIDE_CHARTS, 1, room), np.float64),
-                buffers.take((kernel.THIN_CHARTS, 1, room), values.dtype),
+                buffers.take((WIDE_CHARTS, 1, room), np.float64),
+                buffers.take((THIN_CHARTS, 1, room), values.dtype),
             )
         kernel.forward(
             values.dtype, start, step, values, words, order, scale, int(single_root), view, *charts, soft, weight
         )
 
     threads.run(task, order.size // LANES, cost)
-    results = soft, weight.astype(values.dtype), *kept
+    results = soft, weight, *kept
     return tuple(torch.from_numpy(result) for result in results)  # type: ignore[return-value]
 
 
@@ -141,7 +142,7 @@ def _backward(
 ) -> Tensor:
     """dL/dW from dL/dT, by the analytic backward pass."""
     slopes = gradient.detach().contiguous().numpy()
-    words, order, cost = _lanes(lengths)
+    words, order, cost = _lanes(lengths, gradient.shape[1])
     result = np.zeros_like(slopes)
     charts = wide.numpy(), thin.numpy()
 
@@ -163,9 +164,9 @@ def _(scores, lengths, scale, single_root, view, keep):
     groups, room = _chart_shape(scores, keep)
     return (
         torch.empty_like(scores, memory_format=torch.contiguous_format),
-        scores.new_empty(scores.shape[0]),
-        scores.new_empty((3, groups, room), dtype=torch.float64),
-        scores.new_empty((4, groups, room)),
+        scores.new_empty(scores.shape[0], dtype=torch.float64),
+        scores.new_empty((WIDE_CHARTS, groups, room), dtype=torch.float64),
+        scores.new_empty((THIN_CHARTS, groups, room)),
     )
 
 
@@ -196,7 +197,7 @@ def _differentiate(ctx, soft_gradient, weight_gradient, *charts_have_none):
             result = run(soft_gradient, lengths, ctx.scale, ctx.single_root, ctx.view, wide, thin)
     if weight_gradient is not None and ctx.view == LOG:
         # The marginals are the gradient of log Z; as a saved output they carry their own gradient on.
-        factor = weight_gradient * ctx.scale
+        factor = (weight_gradient * ctx.scale).to(soft.dtype)
         if torch.is_grad_enabled() or not _is_eager(factor, soft):
             slope = factor[:, None, None] * soft
         else:  # not with torch's threads, which would go on spinning on the cores that the next kernel needs
@@ -232,9 +233,10 @@ def _decode(scores: Tensor, lengths: Tensor, uniforms: Tensor, single_root: bool
         numbers = uniforms.double().cpu().contiguous().numpy()
     heads = np.full((numbers.shape[0], batch, size), -1, np.int64)
     weight = np.empty(batch)
+    device, scores, lengths = scores.device, scores.detach().cpu(), lengths.cpu()
     if has_kernel(scores):
-        values = scores.detach().double().contiguous().numpy()
-        words, order, cost = _lanes(lengths)
+        values = scores.double().contiguous().numpy()
+        words, order, cost = _lanes(lengths, size)
 
         def task(start: int, step: int) -> None:
             kernel.decode(
@@ -244,7 +246,7 @@ def _decode(scores: Tensor, lengths: Tensor, uniforms: Tensor, single_root: bool
         threads.run(task, order.size // LANES, cost)
     else:
         _decode_charts(scores, lengths, single_root, view, numbers, heads, weight)
-    return torch.from_numpy(heads).to(scores.device), torch.from_numpy(weight).to(scores.device)
+    return torch.from_numpy(heads).to(device), torch.from_numpy(weight).to(device)
 
 
 _decoded = torch.library.custom_op("softparse::decode", _decode, mutates_args=())
@@ -258,41 +260,41 @@ def _(scores, lengths, uniforms, single_root):
 
 
 def _decode_charts(scores, lengths, single_root, view, numbers, heads, weight) -> None:
-    """The same on charts filled by the torch path: matrices [head, reach], traced on the CPU."""
-    weights = chart.arc_weights(scores, lengths)
+    """The same on charts filled by the torch path: matrices [head, reach]."""
+    weights, offset = chart.arc_weights(scores, lengths)
     charts, _ = chart.inside(weights, view)
-    weight[:] = chart.goal_weight(weights, charts, lengths, single_root, view).double().cpu().numpy()
+    goal = chart.goal_weight(weights, charts, lengths, single_root, view)
+    weight[:] = (goal + offset).numpy()
     complete = chart.as_matrix(charts.right_by_left, charts.left_by_right)
     incomplete = chart.as_matrix(charts.arc_right, charts.arc_left)
     if single_root:
         incomplete[:, 0] = weights[:, 0]
     pair = chart.as_matrix(charts.pair, charts.pair)  # read above the diagonal only
-    flat = [matrix.double().cpu().flatten(1).numpy() for matrix in (complete, incomplete, pair)]
+    flat = [matrix.flatten(1).numpy() for matrix in (complete, incomplete, pair)]
     for sentence, words in enumerate(lengths.tolist()):
         if weight[sentence] > -np.inf:
             for sample in range(heads.shape[0]):
                 trace(
                     *(matrix[sentence] for matrix in flat), 0, 1, scores.shape[1], words, int(single_root),
-                    weight[sentence], numbers[sample, sentence], heads[sample, sentence],
+                    goal[sentence].item(), numbers[sample, sentence], heads[sample, sentence],
                 )  # fmt: skip
 
 
 @torch.library.custom_op("softparse::k_best", mutates_args=())
-def _k_best(scores: Tensor, lengths: Tensor, k: int, single_root: bool) -> tuple[Tensor, Tensor]:
+def _k_best(scores: Tensor, lengths: Tensor, k: int, single_root: bool) -> Tensor:
     batch, size, _ = scores.shape
-    values = scores.detach().double().cpu().contiguous().numpy()
-    words = lengths.cpu().numpy()
+    words = words_of(lengths, size)
+    values = chart.arc_weights(scores.detach().cpu(), lengths.cpu())[0].contiguous().numpy()
     heads = np.full((k, batch, size), -1, np.int64)
-    weight = np.full((k, batch), -np.inf)
 
     def task(start: int, step: int) -> None:
-        kbest_kernel.k_best(values.dtype, start, step, values, words, int(single_root), heads, weight)
+        kbest_kernel.k_best(values.dtype, start, step, values, words, int(single_root), heads)
 
     threads.run(task, batch, float((words.astype(np.float64) ** 3).sum()))
-    return torch.from_numpy(heads).to(scores.device), torch.from_numpy(weight).to(scores.device)
+    return torch.from_numpy(heads).to(scores.device)
 
 
 @_k_best.register_fake
 def _(scores, lengths, k, single_root):
     batch, size, _ = scores.shape
-    return scores.new_empty((k, batch, size), dtype=torch.int64), scores.new_empty((k, batch), dtype=torch.float64)
+    return scores.new_empty((k, batch, size), dtype=torch.int64)

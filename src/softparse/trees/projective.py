@@ -9,8 +9,9 @@ from torch import Tensor
 
 from . import operators
 from .arguments import check_temperature
-from .chart import LOG, RELAXED
 from .distribution import TreeDistribution
+from .kernels.views import LOG, RELAXED
+from .noise import uniform_numbers
 
 
 class ProjectiveTrees(TreeDistribution):
@@ -42,13 +43,11 @@ class ProjectiveTrees(TreeDistribution):
         return operators.best_trees(scores, self.lengths if lengths is None else lengths, self.single_root)
 
     def _draw(self, samples: int, generator: torch.Generator | None) -> Tensor:
-        device = self.scores.device if generator is None else generator.device
-        shape = (samples, self.scores.shape[0], 2 * self.scores.shape[1])
-        uniforms = torch.rand(shape, dtype=torch.float64, device=device, generator=generator)
+        uniforms = uniform_numbers((samples, self.scores.shape[0], 2 * self.scores.shape[1]), generator)
         return operators.sampled_trees(self.scores, self.lengths, uniforms, self.single_root)
 
     def _best_k(self, k: int) -> Tensor:
-        return operators.k_best_trees(self.scores, self.lengths, k, self.single_root)[0]
+        return operators.k_best_trees(self.scores, self.lengths, k, self.single_root)
 
 
 def relaxed_parse(

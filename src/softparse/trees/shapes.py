@@ -12,19 +12,22 @@ def adjacency(heads: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """Heads [..., size] as matrices [..., size, size] with a 1 at [h, m] for each arc h → m."""
     size = heads.shape[-1]
     candidates = torch.arange(size, device=heads.device)[:, None]
-    return (heads[..., None, :] == candidates).to(dtype)
+    modifiers = torch.arange(size, device=heads.device)
+    return ((heads[..., None, :] == candidates) & (modifiers > 0)).to(dtype)
 
 
 def is_tree(heads: Tensor, lengths: Tensor, *, single_root: bool, projective: bool) -> Tensor:
-    """Whether heads [..., B, size] (all known, -1 outside of the sentence) are trees, [..., B]."""
+    """Whether heads [..., B, size] are trees, [..., B]. An unknown head inside the sentence makes none."""
     size = heads.shape[-1]
-    inside = heads >= 0
-    result = _reaches_root(heads.clamp(min=0))
+    position = torch.arange(size, device=heads.device)
+    inside = (position > 0) & (position <= lengths[:, None])
+    known = (heads >= 0) & (heads <= lengths[:, None])
+    heads = torch.where(inside & known, heads, 0)
+    result = _reaches_root(heads) & (known | ~inside).all(-1)
     if single_root:
         result &= ((heads == 0) & inside).sum(-1) == 1
     if projective:
         # Arcs as intervals; two cross when one starts strictly inside the other and ends outside of it.
-        position = torch.arange(size, device=heads.device)
         low, high = torch.minimum(heads, position), torch.maximum(heads, position)
         low, high = torch.where(inside, low, 0), torch.where(inside, high, 0)
         inner = (low[..., :, None] < low[..., None, :]) & (low[..., None, :] < high[..., :, None])

@@ -7,13 +7,16 @@ import torch
 from torch import Tensor
 
 from . import chart, matrix_tree, operators
+from .arguments import words_of
 from .kernels import threads
 from .kernels.elimination import sum_trees
 
 
 @torch.compiler.disable
 def tree_sums(scores: Tensor, lengths: Tensor, temperature: float, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Marginals [B, size, size] and log Z [B] of the scores divided by the temperature."""
+    """Marginals [B, size, size] and log Z [B] (float64) of the scores divided by the temperature."""
+    if torch.autograd.forward_ad._current_level >= 0:
+        raise NotImplementedError("non-projective trees have no forward-mode derivatives; use backward()")
     if operators.has_kernel(scores):
         return _TreeSums.apply(scores, lengths, 1.0 / temperature, single_root)
     marginals, log_partition = _by_autograd(scores, lengths, 1.0 / temperature, single_root)
@@ -24,12 +27,12 @@ def tree_sums(scores: Tensor, lengths: Tensor, temperature: float, single_root: 
 
 def _by_autograd(scores: Tensor, lengths: Tensor, scale: float, single_root: bool) -> tuple[Tensor, Tensor]:
     """The torch path: marginals as the gradient of log Z, with a graph of their own."""
-    with torch.enable_grad():
-        source = scores if scores.requires_grad else scores.detach().requires_grad_()
-        weights = chart.arc_weights(source, lengths) * scale
+    with torch.inference_mode(False), torch.enable_grad():
+        source = scores if scores.requires_grad else scores.detach().clone().requires_grad_()
+        weights, offset = chart.arc_weights(source, lengths, scale)
         log_partition = matrix_tree.log_partition(weights, lengths, single_root)
         (marginals,) = torch.autograd.grad(log_partition.sum(), weights, create_graph=True)
-    return marginals.to(scores.dtype), log_partition.to(scores.dtype)
+    return marginals.to(scores.dtype), log_partition + offset
 
 
 class _TreeSums(torch.autograd.Function):
@@ -37,15 +40,16 @@ class _TreeSums(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, scores, lengths, scale, single_root):
-        values = (scores.detach().double() * scale).contiguous().numpy()
-        words = lengths.contiguous().numpy()
+        words = words_of(lengths, scores.shape[1])
+        weights, offset = chart.arc_weights(scores.detach(), lengths, scale)
+        values = weights.contiguous().numpy()
         marginals, log_partition = np.zeros_like(values), np.empty(len(words))
 
         def task(start: int, step: int) -> None:
             sum_trees(values.dtype, start, step, values, words, int(single_root), marginals, log_partition)
 
         threads.run(task, len(words), 10 * float((words.astype(np.float64) ** 3).sum()))
-        results = tuple(torch.from_numpy(result).to(scores.dtype) for result in (marginals, log_partition))
+        results = torch.from_numpy(marginals).to(scores.dtype), torch.from_numpy(log_partition) + offset
         ctx.save_for_backward(scores, lengths, results[0])
         ctx.scale, ctx.single_root = scale, single_root
         ctx.set_materialize_grads(False)
@@ -62,6 +66,6 @@ class _TreeSums(torch.autograd.Function):
                 output, _ = _by_autograd(source, lengths, ctx.scale, ctx.single_root)
                 (result,) = torch.autograd.grad(output, source, marginals_gradient, create_graph=again)
         if log_partition_gradient is not None:
-            slope = (log_partition_gradient * ctx.scale)[:, None, None] * marginals
+            slope = (log_partition_gradient * ctx.scale).to(marginals.dtype)[:, None, None] * marginals
             result = slope if result is None else result + slope
         return result, None, None, None

@@ -11,8 +11,8 @@ import weakref
 import numpy as np
 from numpy.typing import DTypeLike
 
-SMALLEST, LARGEST = 1 << 16, 1 << 26  # bytes; a larger buffer is not kept
-KEPT = 4  # of each size
+SMALLEST, LARGEST = 1 << 16, 1 << 25  # bytes; a larger buffer is not kept
+KEPT = 2  # of each size: 128 MB in all at the most
 
 _free: dict[int, list[np.ndarray]] = {}
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from .compiled import Float, Int, array, compiled, inlined
+from .compiled import Int, array, compiled, inlined
 
 
 @inlined
@@ -103,9 +103,9 @@ def follow(stack, depth, size, complete_ways, pair_ways, heads):
         depth += 3
 
 
-@compiled(lambda real: (Int, Int, array(real, 3), array(Int, 1), Int, array(Int, 3), array(Float, 2)))
-def k_best(start, step, scores, lengths, first, heads, weights):
-    """Heads [k, B, size] and weights [k, B] of the k best trees of each sentence; -1 and -inf where there are fewer."""
+@compiled(lambda real: (Int, Int, array(real, 3), array(Int, 1), Int, array(Int, 3)))
+def k_best(start, step, scores, lengths, first, heads):
+    """Heads [k, B, size] of the k best trees of each sentence; those that there are not stay as they are."""
     kept = heads.shape[0]
     for sentence in range(start, lengths.size, step):
         words = lengths[sentence]
@@ -119,7 +119,6 @@ def k_best(start, step, scores, lengths, first, heads, weights):
         fill(scores[sentence], words, first, complete, incomplete, pair, complete_ways, pair_ways, frontier, origin)
         if first == 0:
             for rank in range(kept):
-                weights[rank, sentence] = complete[words, rank]
                 if complete[words, rank] > -math.inf:
                     stack[0, 0], stack[0, 1], stack[0, 2] = 0, words, rank
                     follow(stack, 1, size, complete_ways, pair_ways, heads[rank, sentence])
@@ -138,7 +137,6 @@ def k_best(start, step, scores, lengths, first, heads, weights):
         ways = np.empty((kept, 3), np.int64)
         merge(rooted, 1, 1, nothing, 0, 0, words, pair, ways, frontier, origin)
         for rank in range(kept):
-            weights[rank, sentence] = pair[rank]
             if pair[rank] > -math.inf:
                 root = 1 + ways[rank, 0]
                 way = rooted_ways[root, ways[rank, 1]]

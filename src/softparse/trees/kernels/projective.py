@@ -13,11 +13,9 @@ import numpy as np
 
 from .compiled import Float, Int, array, compiled, inlined
 from .simd import LANES
-from .spans import BEST, LOG, RELAXED, at, contributions, contributions_backward, inside, inside_backward
+from .spans import at, contributions, contributions_backward, inside, inside_backward
 from .trace import trace
-
-WIDE_CHARTS = 3  # complete, incomplete, pair: weights, float64
-THIN_CHARTS = 4  # complete δ, pair δ, complete share, incomplete share: the caller's dtype
+from .views import BEST, LOG, RELAXED
 
 
 @compiled(lambda real: (array(real, 1), array(Int, 1)))
@@ -53,6 +51,30 @@ def pack(values, scale, order, group, lengths, size, chart):
             for modifier in range(1, words + 1):
                 if head != modifier:
                     chart[at(head, modifier, size) + lane] = values[sentence, head, modifier] * scale
+
+
+@inlined
+def centre(chart, order, group, lengths, size, weights):
+    """Subtract the best weight of each word from all its arcs, and note the sum of what was subtracted.
+
+    A word has one head, so this changes no choice; but it keeps large common offsets out of the sums.
+    """
+    for lane in range(LANES):
+        sentence = order[group * LANES + lane]
+        if sentence < 0:
+            continue
+        weights[sentence] = 0.0
+        words = lengths[sentence]
+        for modifier in range(1, words + 1):
+            best = -math.inf
+            for head in range(words + 1):
+                if head != modifier:
+                    best = max(best, chart[at(head, modifier, size) + lane])
+            if best > -math.inf:
+                weights[sentence] += best
+                for head in range(words + 1):
+                    if head != modifier:
+                        chart[at(head, modifier, size) + lane] -= best
 
 
 @inlined
@@ -131,6 +153,7 @@ def forward(start, step, scores, lengths, order, scale, first, view, wide, thin,
         words = lengths[order[group * LANES]]
         size = words + 1
         pack(scores, scale, order, group, lengths, size, incomplete)
+        centre(incomplete, order, group, lengths, size, weights)
         inside(complete, incomplete, pair, complete_delta, pair_delta, words, first, view)
         complete_share[: size * size * LANES] = 0.0
         incomplete_share[: size * size * LANES] = 0.0
@@ -138,7 +161,7 @@ def forward(start, step, scores, lengths, order, scale, first, view, wide, thin,
             sentence = order[group * LANES + lane]
             if sentence >= 0:
                 words_here = lengths[sentence]
-                weights[sentence] = goal_weight(complete, incomplete, lane, size, words_here, first, view)
+                weights[sentence] += goal_weight(complete, incomplete, lane, size, words_here, first, view)
                 goal_shares(complete, incomplete, complete_share, incomplete_share, lane, size, words_here, first)
         contributions(
             complete, incomplete, pair, complete_delta, pair_delta, complete_share, incomplete_share, words, first
@@ -224,6 +247,7 @@ def decode(start, step, scores, lengths, order, first, view, uniforms, heads, we
         words = lengths[order[group * LANES]]
         size = words + 1
         pack(scores, 1.0, order, group, lengths, size, incomplete)
+        centre(incomplete, order, group, lengths, size, weights)
         inside(complete, incomplete, pair, complete_delta, pair_delta, words, first, view)
         for lane in range(LANES):
             sentence = order[group * LANES + lane]
@@ -231,7 +255,7 @@ def decode(start, step, scores, lengths, order, first, view, uniforms, heads, we
                 continue
             words = lengths[sentence]
             weight = goal_weight(complete, incomplete, lane, size, words, first, view)
-            weights[sentence] = weight
+            weights[sentence] += weight
             if weight == -math.inf:
                 continue
             for sample in range(heads.shape[0]):

@@ -39,8 +39,7 @@ from .simd import (
     where_possible,
     widen,
 )
-
-BEST, LOG, RELAXED = 0, 1, 2
+from .views import BEST, LOG
 
 
 @inlined
