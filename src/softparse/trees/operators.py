@@ -69,9 +69,12 @@ def k_best_trees(scores: Tensor, lengths: Tensor, k: int, single_root: bool) -> 
 
 def _lanes(lengths: Tensor, size: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Lengths, the order of the sentences in the lanes (-1 in empty lanes), and the cost Σ words³."""
-    words = words_of(lengths, size)
+    words = lengths.contiguous().numpy()
     order = np.empty(-(-words.size // LANES) * LANES, np.int64)
-    return words, order, kernel.arrange(words.dtype, words, order)
+    cost = kernel.arrange(words.dtype, words, size, order)
+    if cost < 0:
+        words_of(lengths, size)  # says which length is wrong
+    return words, order, cost
 
 
 def _chart_shape(scores: Tensor, keep: bool) -> tuple[int, int]:
@@ -121,16 +124,20 @@ def _fill(
     _, room = _chart_shape(scores, keep)
     soft, weight = np.zeros_like(values), np.empty(len(words))
 
-    def task(start: int, step: int) -> None:
-        charts = kept
-        if not keep:
-            charts = (
-                buffers.take((WIDE_CHARTS, 1, room), np.float64),
-                buffers.take((THIN_CHARTS, 1, room), values.dtype),
-            )
+    def run(start: int, step: int, wide: np.ndarray, thin: np.ndarray) -> None:
         kernel.forward(
-            values.dtype, start, step, values, words, order, scale, int(single_root), view, *charts, soft, weight
+            values.dtype, start, step, values, words, order, scale, int(single_root), view, wide, thin, soft, weight
         )
+
+    def task(start: int, step: int) -> None:
+        if keep:
+            run(start, step, *kept)
+            return
+        wide_size, thin_size = 8 * WIDE_CHARTS * room, values.itemsize * THIN_CHARTS * room
+        with buffers.borrowed(wide_size + thin_size) as memory:
+            wide = memory[:wide_size].view(np.float64).reshape(WIDE_CHARTS, 1, room)
+            thin = memory[wide_size : wide_size + thin_size].view(values.dtype).reshape(THIN_CHARTS, 1, room)
+            run(start, step, wide, thin)
 
     threads.run(task, order.size // LANES, cost)
     results = soft, weight, *kept

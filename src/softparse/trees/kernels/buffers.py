@@ -6,7 +6,10 @@ taken anew each time, their pages would have to be mapped and zeroed again: a th
 
 from __future__ import annotations
 
+import math
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -19,22 +22,36 @@ _free: dict[int, list[np.ndarray]] = {}
 
 def take(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """An uninitialised array. Its memory comes back by itself when nothing refers to the array or a view of it."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    capacity = max(SMALLEST, 1 << max(0, size - 1).bit_length())
-    if size == 0 or capacity > LARGEST:
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size == 0 or size > LARGEST:
         return np.empty(shape, dtype)
-    waiting = _free.setdefault(capacity, [])
-    try:
-        memory = waiting.pop()  # atomic, as is the append below: the collector may call it in any thread
-    except IndexError:
-        memory = np.empty(capacity, np.uint8)
+    memory = _find(size)
     # Views refer to the array that owns their memory. The memoryview makes `owner` that array, not `memory`, so that it
     # lives exactly as long as something looks at it.
     owner = np.frombuffer(memory.data[:size], dtype)
-    weakref.finalize(owner, _give_back, memory, waiting)
+    weakref.finalize(owner, _give_back, memory)
     return owner.reshape(shape)
 
 
-def _give_back(memory: np.ndarray, waiting: list[np.ndarray]) -> None:
-    if len(waiting) < KEPT:
+@contextmanager
+def borrowed(size: int) -> Iterator[np.ndarray]:
+    """Uninitialised bytes, until the end of the block."""
+    memory = _find(size)
+    try:
+        yield memory
+    finally:
+        _give_back(memory)
+
+
+def _find(size: int) -> np.ndarray:
+    capacity = max(SMALLEST, 1 << (size - 1).bit_length())
+    try:
+        return _free[capacity].pop()  # atomic, as is the append below: the collector may call it in any thread
+    except (KeyError, IndexError):
+        return np.empty(capacity, np.uint8)
+
+
+def _give_back(memory: np.ndarray) -> None:
+    waiting = _free.setdefault(memory.size, [])
+    if memory.size <= LARGEST and len(waiting) < KEPT:
         waiting.append(memory)

@@ -12,17 +12,22 @@ import math
 import numpy as np
 
 from .compiled import Float, Int, array, compiled, inlined
-from .simd import LANES
+from .simd import LANES, load, maximum, splat, store, where_possible
 from .spans import at, contributions, contributions_backward, inside, inside_backward
 from .trace import trace
 from .views import BEST, LOG, RELAXED
 
 
-@compiled(lambda real: (array(real, 1), array(Int, 1)))
-def arrange(lengths, order):
-    """Write the order of the sentences in the lanes, long ones first (a stable counting sort); returns Σ words³."""
+@compiled(lambda real: (array(real, 1), Int, array(Int, 1)))
+def arrange(lengths, size, order):
+    """Write the order of the sentences in the lanes, long ones first (a stable counting sort).
+
+    Returns Σ words³, or -1 for a length that the charts have no room for.
+    """
     longest, cost = 0, 0.0
     for words in lengths:
+        if words < 1 or words >= size:
+            return -1.0
         longest = max(longest, words)
         cost += float(words) ** 3
     start = np.zeros(longest + 2, np.int64)  # start[longest − w]: where the sentences of w words begin
@@ -39,56 +44,52 @@ def arrange(lengths, order):
 
 
 @inlined
-def pack(values, scale, order, group, lengths, size, chart):
-    """Arcs of the group's sentences into a chart; 0 outside of a sentence."""
-    chart[: size * size * LANES] = 0.0
-    for lane in range(LANES):
-        sentence = order[group * LANES + lane]
-        if sentence < 0:
-            continue
-        words = lengths[sentence]
-        for head in range(words + 1):
-            for modifier in range(1, words + 1):
-                if head != modifier:
-                    chart[at(head, modifier, size) + lane] = values[sentence, head, modifier] * scale
-
-
-@inlined
-def centre(chart, order, group, lengths, size, weights):
-    """Subtract the best weight of each word from all its arcs, and note the sum of what was subtracted.
-
-    A word has one head, so this changes no choice; but it keeps large common offsets out of the sums.
-    """
-    for lane in range(LANES):
-        sentence = order[group * LANES + lane]
-        if sentence < 0:
-            continue
-        weights[sentence] = 0.0
-        words = lengths[sentence]
-        for modifier in range(1, words + 1):
-            best = -math.inf
-            for head in range(words + 1):
-                if head != modifier:
-                    best = max(best, chart[at(head, modifier, size) + lane])
-            if best > -math.inf:
-                weights[sentence] += best
-                for head in range(words + 1):
+def pack(values, scale, order, group, lengths, size, outside, chart):
+    """Arcs of the group's sentences into a chart; `outside` wherever there is none."""
+    chart[: size * size * LANES] = outside
+    for head in range(size):
+        for lane in range(LANES):
+            sentence = order[group * LANES + lane]
+            if sentence >= 0 and head <= lengths[sentence]:
+                for modifier in range(1, lengths[sentence] + 1):
                     if head != modifier:
-                        chart[at(head, modifier, size) + lane] -= best
+                        chart[at(head, modifier, size) + lane] = values[sentence, head, modifier] * scale
 
 
 @inlined
 def unpack(chart, scale, order, group, lengths, size, values):
     """The reverse of `pack`; what is not an arc stays as it is."""
+    for head in range(size):
+        for lane in range(LANES):
+            sentence = order[group * LANES + lane]
+            if sentence >= 0 and head <= lengths[sentence]:
+                for modifier in range(1, lengths[sentence] + 1):
+                    if head != modifier:
+                        values[sentence, head, modifier] = chart[at(head, modifier, size) + lane] * scale
+
+
+@inlined
+def pack_weights(scores, scale, order, group, lengths, size, chart, weights):
+    """Pack arc weights, less the best one of each word; `weights` gets the sum of what was subtracted.
+
+    A word has one head, so this changes no choice; but it keeps large common offsets out of the sums.
+    """
+    pack(scores, scale, order, group, lengths, size, -math.inf, chart)
+    total = splat(0.0, chart)
+    for modifier in range(1, size):
+        best = load(chart, at(0, modifier, size))
+        for head in range(1, size):
+            best = maximum(best, load(chart, at(head, modifier, size)))
+        best = where_possible(best, best, splat(0.0, chart))
+        total = total + best
+        for head in range(size):
+            store(chart, at(head, modifier, size), load(chart, at(head, modifier, size)) - best)
+    sums = np.empty(LANES)
+    store(sums, 0, total)
     for lane in range(LANES):
         sentence = order[group * LANES + lane]
-        if sentence < 0:
-            continue
-        words = lengths[sentence]
-        for head in range(words + 1):
-            for modifier in range(1, words + 1):
-                if head != modifier:
-                    values[sentence, head, modifier] = chart[at(head, modifier, size) + lane] * scale
+        if sentence >= 0:
+            weights[sentence] = sums[lane]
 
 
 @inlined
@@ -152,8 +153,7 @@ def forward(start, step, scores, lengths, order, scale, first, view, wide, thin,
         complete_share, incomplete_share = thin[2, slot], thin[3, slot]
         words = lengths[order[group * LANES]]
         size = words + 1
-        pack(scores, scale, order, group, lengths, size, incomplete)
-        centre(incomplete, order, group, lengths, size, weights)
+        pack_weights(scores, scale, order, group, lengths, size, incomplete, weights)
         inside(complete, incomplete, pair, complete_delta, pair_delta, words, first, view)
         complete_share[: size * size * LANES] = 0.0
         incomplete_share[: size * size * LANES] = 0.0
@@ -211,7 +211,7 @@ def backward(start, step, soft_gradient, lengths, order, scale, first, view, wid
         complete_share, incomplete_share = thin[2, group], thin[3, group]
         words = lengths[order[group * LANES]]
         size = words + 1
-        pack(soft_gradient, 1.0, order, group, lengths, size, incomplete_slope)
+        pack(soft_gradient, 1.0, order, group, lengths, size, 0.0, incomplete_slope)
         contributions_backward(
             complete, incomplete, pair, complete_delta, pair_delta,
             complete_slope, incomplete_slope, pair_slope, words, first,
@@ -246,8 +246,7 @@ def decode(start, step, scores, lengths, order, first, view, uniforms, heads, we
     for group in range(start, order.size // LANES, step):
         words = lengths[order[group * LANES]]
         size = words + 1
-        pack(scores, 1.0, order, group, lengths, size, incomplete)
-        centre(incomplete, order, group, lengths, size, weights)
+        pack_weights(scores, 1.0, order, group, lengths, size, incomplete, weights)
         inside(complete, incomplete, pair, complete_delta, pair_delta, words, first, view)
         for lane in range(LANES):
             sentence = order[group * LANES + lane]
