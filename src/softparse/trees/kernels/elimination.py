@@ -3,7 +3,8 @@
 The recursion is that of `matrix_tree`. Marginals are the gradient of log Z, by going back through the elimination:
 when word k goes, the weight of h → m becomes the sum of the old one and of the way h → k → m. The part of that way in
 the sum is kept for every (k, h, m), n³/3 numbers, and splits the gradient of h → m in two on the way back. All numbers
-met there are probabilities, so nothing can overflow. Time O(n³).
+met there are of the size of probabilities, so nothing can overflow; an arc that no tree has may be left with a rounding
+error of 1e-17. Time O(n³).
 """
 
 from __future__ import annotations
