@@ -204,11 +204,12 @@ def _differentiate(ctx, soft_gradient, weight_gradient, *charts_have_none):
             result = run(soft_gradient, lengths, ctx.scale, ctx.single_root, ctx.view, wide, thin)
     if weight_gradient is not None and ctx.view == LOG:
         # The marginals are the gradient of log Z; as a saved output they carry their own gradient on.
-        factor = (weight_gradient * ctx.scale).to(soft.dtype)
-        if torch.is_grad_enabled() or not _is_eager(factor, soft):
-            slope = factor[:, None, None] * soft
+        if torch.is_grad_enabled() or not _is_eager(weight_gradient, soft):
+            slope = (weight_gradient * ctx.scale).to(soft.dtype)[:, None, None] * soft
         else:  # not with torch's threads, which would go on spinning on the cores that the next kernel needs
-            slope = torch.from_numpy(factor.numpy()[:, None, None] * soft.detach().numpy())
+            marginals = soft.detach().numpy()
+            factor = (weight_gradient.numpy() * ctx.scale).astype(marginals.dtype)
+            slope = torch.from_numpy(factor[:, None, None] * marginals)
         result = slope if result is None else result + slope
     return result, None, None, None, None, None
 

@@ -239,7 +239,7 @@ _EXPONENTIAL: dict[ir.Type, dict[str, Any]] = {
 
 @intrinsic
 def exponential(typing_context, value):
-    """exp, lane by lane, of numbers between -10 000 and 88; exactly 0 where exp leaves the normal numbers."""
+    """exp, lane by lane, of numbers up to 88; exactly 0 where exp leaves the normal numbers, at -inf too."""
 
     def generate(context, builder, signature, arguments):
         (x,) = arguments
@@ -258,7 +258,7 @@ def exponential(typing_context, value):
         integers = ir.VectorType(ir.IntType(constants["integer"]), LANES)
         shift = ir.Constant(integers, [ir.Constant(integers.element, constants["mantissa"])] * LANES)
         exponent = builder.shl(builder.bitcast(shifted, integers), shift)
-        # 2^k is added to the exponent bits; below the smallest argument they overflow, into a value not used.
+        # 2^k is added to the exponent bits. Below the smallest argument this gives anything, which is not used.
         scaled = builder.bitcast(builder.add(builder.bitcast(polynomial, integers), exponent), vector)
         normal = builder.fcmp_ordered(">", x, number(constants["smallest"]))
         return builder.select(normal, scaled, number(0.0))

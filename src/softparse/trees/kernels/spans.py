@@ -58,6 +58,13 @@ def choose(left, left_at, left_step, right, right_at, right_step, splits, view, 
     if view == BEST:
         return best, zero
     origin = where_possible(best, best, splat(0.0, left))  # −inf − (−inf) is not a number
+    if view == LOG:
+        total = zero
+        for k in range(splits):
+            weight = load(left, left_at + k * left_step) + load(right, right_at + k * right_step)
+            total = total + exponential(narrow(weight - origin, like))
+        total = where_possible(best, total, splat(1.0, like))
+        return best + widen(logarithm(total)), zero
     lowest = splat(_LOWEST, like)
     total, moment = zero, zero
     for k in range(splits):
@@ -68,11 +75,8 @@ def choose(left, left_at, left_step, right, right_at, right_step, splits, view, 
         total = total + share
         moment = fused(share, relative, moment)
     total = where_possible(best, total, splat(1.0, like))
-    normaliser = logarithm(total)
-    if view == LOG:
-        return best + widen(normaliser), zero
     mean = moment / total
-    return best + widen(mean), mean - normaliser
+    return best + widen(mean), mean - logarithm(total)
 
 
 _LOWEST = -1000.0
@@ -111,8 +115,8 @@ def inside(complete, incomplete, pair, complete_delta, pair_delta, words, first,
 
 @inlined
 def split_weight(left, left_at, right, right_at, weight, like):
-    """a_k − c, no lower than what an exponential can tell from 0."""
-    return maximum(narrow(load(left, left_at) + load(right, right_at) - weight, like), splat(_LOWEST, like))
+    """a_k − c."""
+    return narrow(load(left, left_at) + load(right, right_at) - weight, like)
 
 
 @inlined
@@ -224,9 +228,10 @@ def descend(
     weight = where_possible(weight, weight, splat(0.0, left))
     through_mean = gradient * splat(relaxed, of_left)
     constant = gradient - share * slope
+    lowest = splat(_LOWEST, of_left)
     for k in range(splits):
         one, other = left_at + k * left_step, right_at + k * right_step
-        relative = split_weight(left, one, right, other, weight, of_left)
+        relative = maximum(split_weight(left, one, right, other, weight, of_left), lowest)  # as in `choose`
         choice = exponential(relative + delta)
         inner = fused(through_mean, relative, constant)
         inner = fused(share, load(of_left, one) + load(of_right, other), inner)
