@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch.distributions import kl_divergence
 
-from softparse.trees import NonProjectiveTrees, ProjectiveTrees, adjacency, is_tree, relaxed_parse
+from softparse.trees import NonProjectiveTrees, ProjectiveTrees, adjacency, chart, is_tree, operators, relaxed_parse
+from softparse.trees.kernels.views import LOG
 from tests.oracle import Enumerated
 
 
@@ -202,3 +203,23 @@ def test_tiny_temperatures():
     torch.testing.assert_close(soft, adjacency(ProjectiveTrees(scores).mode))
     soft.sum().backward()
     assert scores.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_log_partition_where_products_are_too_small(single_root):
+    """Flat scores over many words, or scores that want no tree: the sum over trees is beyond the range of products."""
+    flat = torch.zeros(1, 181, 181, dtype=torch.float64)
+    cyclic = torch.full((1, 181, 181), -30.0, dtype=torch.float64)
+    for word in range(1, 181):  # words 1 and 2, 3 and 4, … want each other
+        cyclic[0, word + 1 if word % 2 else word - 1, word] = 30.0
+    ordinary = torch.randn(1, 181, 181, dtype=torch.float64)
+    scores = torch.cat([flat, ordinary, cyclic]).requires_grad_()
+    lengths = torch.tensor([180, 25, 180])
+    weights = operators.soft_trees(scores.detach(), lengths, 1.0, single_root, LOG, keep=False)[1]
+    soft, expected = chart.soft_trees(scores.detach(), lengths, 1.0, single_root, LOG)
+    assert torch.allclose(weights, expected, rtol=1e-12, atol=1e-10)
+    trees = ProjectiveTrees(scores, lengths, single_root=single_root)
+    (gradient,) = torch.autograd.grad(trees.log_partition.sum(), scores)
+    assert torch.allclose(gradient, soft, atol=1e-9)
+    alone = ProjectiveTrees(ordinary, lengths[1:2], single_root=single_root)
+    assert torch.equal(alone.log_partition[0], trees.log_partition[1])

@@ -21,7 +21,9 @@ from .kernels.trace import BEST_SPLIT, trace
 from .kernels.views import BEST, LOG, THIN_CHARTS, WIDE_CHARTS
 
 if HAVE_NUMBA:
+    from .kernels import products
     from .kernels import projective as kernel
+    from .kernels.lanes import arrange
     from .kernels.simd import LANES
 else:
     LANES = 1
@@ -37,8 +39,8 @@ def soft_trees(
     """Soft trees [B, size, size] and the goal's weight [B] (float64), differentiable in the scores.
 
     View RELAXED is the paper's relaxation (its goal weight has no gradient), LOG gives marginals and log Z. Without
-    `keep` the charts are not kept for the backward pass of the soft trees, but filled again if it comes to that; the
-    gradient of log Z does not need them.
+    `keep` there are no charts for the backward pass of the soft trees (they are filled if it comes to that; the
+    gradient of log Z does not need them), which lets the kernel work by plain products.
     """
     if has_kernel(scores):
         arguments = (scores, lengths, 1.0 / temperature, single_root, view, keep)
@@ -71,7 +73,7 @@ def _lanes(lengths: Tensor, size: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Lengths, the order of the sentences in the lanes (-1 in empty lanes), and the cost Σ words³."""
     words = lengths.contiguous().numpy()
     order = np.empty(-(-words.size // LANES) * LANES, np.int64)
-    cost = kernel.arrange(words.dtype, words, size, order)
+    cost = arrange(words.dtype, words, size, order)
     if cost < 0:
         words_of(lengths, size)  # says which length is wrong
     return words, order, cost
@@ -120,9 +122,39 @@ def _fill(
     scores: Tensor, lengths: Tensor, scale: float, single_root: bool, view: int, keep: bool, *kept: np.ndarray
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     values = scores.detach().contiguous().numpy()
-    words, order, cost = _lanes(lengths, scores.shape[1])
-    _, room = _chart_shape(scores, keep)
-    soft, weight = np.zeros_like(values), np.empty(len(words))
+    soft, weight = np.zeros_like(values), np.empty(len(values))
+    if view == LOG and not keep:
+        _fill_by_products(values, lengths, scale, single_root, soft, weight)
+    else:
+        _fill_charts(values, lengths, scale, single_root, view, keep, soft, weight, *kept)
+    results = soft, weight, *kept
+    return tuple(torch.from_numpy(result) for result in results)  # type: ignore[return-value]
+
+
+def _fill_by_products(values, lengths, scale, single_root, soft, weight) -> None:
+    """Marginals and log Z where no charts are wanted: by products, and in log space for the sentences they fail for."""
+    words, order, cost = _lanes(lengths, values.shape[1])
+    room = values.shape[1] ** 2 * LANES
+
+    def task(start: int, step: int) -> None:
+        with buffers.borrowed(8 * products.CHARTS * room) as memory:
+            charts = memory[: 8 * products.CHARTS * room].view(np.float64).reshape(products.CHARTS, room)
+            products.marginals(
+                values.dtype, start, step, values, words, order, scale, int(single_root), charts, soft, weight
+            )
+
+    threads.run(task, order.size // LANES, cost / products.LIGHTER)
+    failed = np.flatnonzero(np.isnan(weight))
+    if failed.size:
+        some_soft, some_weight = soft[failed], weight[failed]
+        some_lengths = lengths[torch.from_numpy(failed)]
+        _fill_charts(values[failed], some_lengths, scale, single_root, LOG, False, some_soft, some_weight)
+        soft[failed], weight[failed] = some_soft, some_weight
+
+
+def _fill_charts(values, lengths, scale, single_root, view, keep, soft, weight, *kept: np.ndarray) -> None:
+    words, order, cost = _lanes(lengths, values.shape[1])
+    room = values.shape[1] ** 2 * LANES
 
     def run(start: int, step: int, wide: np.ndarray, thin: np.ndarray) -> None:
         kernel.forward(
@@ -140,8 +172,6 @@ def _fill(
             run(start, step, wide, thin)
 
     threads.run(task, order.size // LANES, cost)
-    results = soft, weight, *kept
-    return tuple(torch.from_numpy(result) for result in results)  # type: ignore[return-value]
 
 
 def _backward(

@@ -194,6 +194,17 @@ def where_possible(typing_context, weight, value, otherwise):
 
 
 @intrinsic
+def at_least(typing_context, value, least):
+    """`value` in the lanes where it is at least `least`, 0 in the others."""
+
+    def generate(context, builder, signature, arguments):
+        enough = builder.fcmp_ordered(">=", *arguments)
+        return builder.select(enough, arguments[0], _splat(0.0, arguments[0].type))
+
+    return value(value, least), generate
+
+
+@intrinsic
 def any_nonzero(typing_context, value):
     """Whether some lane is not zero."""
 
