@@ -4,7 +4,10 @@ import pytest
 import torch
 from hypothesis import settings
 
+from softparse.learning.config import configure
+from softparse.learning.training import train
 from softparse.trees import NonProjectiveTrees, ProjectiveTrees, operators
+from tests.grammar import treebank
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 if os.environ.get("CI"):
@@ -46,3 +49,29 @@ def single_root(request):
 @pytest.fixture
 def generator():
     return torch.Generator().manual_seed(7)
+
+
+SMALL = ("model.encoder.hidden=32", "model.encoder.layers=1", "model.scorer.arc=32", "model.scorer.label=32")
+
+
+@pytest.fixture(scope="session")
+def treebanks(tmp_path_factory):
+    """Files train.conllu and dev.conllu of a small language."""
+    folder = tmp_path_factory.mktemp("treebanks")
+    (folder / "train.conllu").write_text(treebank(150, seed=1, crossing=0.3), encoding="utf-8")
+    (folder / "dev.conllu").write_text(treebank(40, seed=2, crossing=0.3), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model(treebanks, tmp_path_factory):
+    """The folder of a small trained model."""
+    output = tmp_path_factory.mktemp("models") / "small"
+    data = {
+        "train": [str(treebanks / "train.conllu")],
+        "dev": [str(treebanks / "dev.conllu")],
+        "output": str(output),
+    }
+    config = configure("default", assignments=[*SMALL, "train.epochs=20", "train.learning_rate=0.01"], data=data)
+    train(config)
+    return output

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from .heat import check_sizes
+from .width import columns
 
 LETTER, GAP, LEVEL, MARGIN, LINE = 9.0, 26.0, 26.0, 14.0, 20.0
 FAINTEST = 0.01  # arcs below this are not drawn
@@ -19,7 +20,7 @@ def arcs_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
     """
     check_sizes(words, arcs)
     labels = ["*", *words]
-    widths = [max(2.0, len(label)) * LETTER for label in labels]
+    widths = [max(2.0, columns(label)) * LETTER for label in labels]
     centres, right = [], MARGIN
     for width in widths:
         centres.append(right + width / 2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .width import columns, padded
+
 SHADES = " ░▒▓█"
 
 
@@ -18,13 +20,18 @@ def heat_text(words: Sequence[str], arcs: Sequence[Sequence[float]]) -> str:
     """
     check_sizes(words, arcs)
     labels = ["*", *words]
-    margin = max(len(label) for label in labels)
-    columns = [max(3, len(word)) for word in words]
-    lines = [" " * margin + "".join(f"  {word:^{width}}" for word, width in zip(words, columns, strict=True))]
+    margin = max(map(columns, labels))
+    widths = [max(3, columns(word)) for word in words]
+    lines = [" " * margin + "".join(f"  {_centred(word, width)}" for word, width in zip(words, widths, strict=True))]
     for label, row in zip(labels, arcs, strict=True):
-        cells = (_shade(weight) * width for weight, width in zip(row[1:], columns, strict=True))
-        lines.append(f"{label:>{margin}}" + "".join(f"  {cell}" for cell in cells))
+        cells = (_shade(weight) * width for weight, width in zip(row[1:], widths, strict=True))
+        lines.append(" " * (margin - columns(label)) + label + "".join(f"  {cell}" for cell in cells))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _centred(word: str, width: int) -> str:
+    left = (width - columns(word)) // 2
+    return " " * left + padded(word, width - left)
 
 
 def _shade(weight: float) -> str:

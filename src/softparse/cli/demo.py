@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported before a command needs it."""
+"""softparse demo"""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from pathlib import Path
 import click
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="softparse")
-def main() -> None:
-    """Differentiable dependency trees."""
-
-
-@main.command()
+@click.command()
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=Path("soft-tree.svg"))
 @click.option("--seed", default=1, show_default=True, help="Of the Gumbel noise.")
 def demo(output: Path, seed: int) -> None:
     """Perturb the arc weights of a sentence and watch its relaxed tree harden as the temperature falls."""
-    from .demonstration import run
+    from ..demonstration import run
 
     run(output, seed)

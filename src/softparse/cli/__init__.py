@@ -1,0 +1,59 @@
+"""The command line. Nothing heavy is imported before a command needs it.
+
+Standard output carries data only; progress, logs and errors go to standard error. Exit codes: 0 done, 1 something is
+wrong with the input or the run, 2 the command was not understood.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+import click
+
+from .check import check, split
+from .demo import demo
+from .evaluate import evaluate
+from .parse import parse
+from .resources import treebank, vectors
+from .show import info, show
+from .train import train
+
+
+class Commands(click.Group):
+    """A group whose commands end with a message, never with a traceback, when the input is to blame."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # whoever read our output has had enough
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (Python flushes it at exit)
+            sys.exit(1)
+        except (OSError, ValueError, FloatingPointError) as error:
+            if ctx.params.get("traceback") or not _is_expected(error):
+                raise
+            click.echo(f"error: {error}", err=True)
+            sys.exit(1)
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            sys.exit(1)
+
+
+def _is_expected(error: Exception) -> bool:
+    """Errors that speak to a user: of files, models and settings, and of the operating system."""
+    names = ("CorpusError", "ModelError", "ConfigurationError", "FloatingPointError")
+    return isinstance(error, OSError) or type(error).__name__ in names
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="softparse")
+@click.option("--traceback", is_flag=True, hidden=True, help="Show where an error comes from.")
+def main(traceback: bool) -> None:
+    """Dependency parsing with few trees."""
+
+
+for _command in (train, parse, evaluate, check, split, treebank, vectors, show, info, demo):
+    main.add_command(_command)

@@ -1,0 +1,59 @@
+"""softparse show, softparse info"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("file")
+@click.option("--format", "kind", type=click.Choice(["text", "svg", "html", "tikz"]), default="text", show_default=True)
+@click.option("-o", "--output", metavar="OUT", help="File to write [default: standard output].")
+@click.option("--first", type=click.IntRange(1), default=1, show_default=True, help="The first sentence to show.")
+@click.option("--number", type=click.IntRange(1), help="How many sentences [default: all; 1 for svg].")
+def show(file: str, kind: str, output: str | None, first: int, number: int | None) -> None:
+    """Draw the trees of a file."""
+    from ..corpus.conllu import read
+    from ..corpus.files import written
+    from ..corpus.problems import CorpusError
+    from ..drawing import tree_html, tree_svg, tree_text, tree_tikz
+
+    if kind == "svg" and number not in (None, 1):
+        raise click.UsageError("an SVG file shows one sentence; use --format html for several")
+    count = 1 if kind == "svg" else number
+    sentences = itertools.islice(read(file), first - 1, None if count is None else first - 1 + count)
+    with written(output) as out:
+        if kind == "html":
+            out.write(tree_html(list(sentences)).encode())
+            return
+        empty = True
+        for sentence in sentences:
+            empty = False
+            tree = sentence.words, sentence.heads, sentence.labels
+            if kind == "text":
+                name = f"# {sentence.sent_id}\n" if sentence.sent_id else ""
+                out.write(f"{name}{tree_text(*tree)}\n\n".encode())
+            else:
+                out.write(f"{(tree_svg if kind == 'svg' else tree_tikz)(*tree)}\n".encode())
+        if empty:
+            raise CorpusError(f"{file}: there is no sentence number {first}")
+
+
+@click.command()
+@click.argument("model")
+@click.option("--json", "as_json", is_flag=True, help="Write configuration and metrics as JSON.")
+def info(model: str, as_json: bool) -> None:
+    """Say what a model is and how good it was on dev."""
+    from ..parser.folder import CARD, METRICS, load, read_config
+
+    load(model)  # a damaged model has nothing to say
+    folder = Path(model)
+    if as_json:
+        metrics = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+        click.echo(json.dumps({"config": read_config(folder), "metrics": metrics}, indent=1, ensure_ascii=False))
+    else:
+        click.echo((folder / CARD).read_text(encoding="utf-8"), nl=False)

@@ -1,0 +1,114 @@
+"""softparse train"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import click
+
+from ..learning.observer import Observer, Observers
+
+
+@click.command()
+@click.option(
+    "--train",
+    "trees",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="Treebank to learn from (CoNLL-U); again for more.",
+)
+@click.option(
+    "--dev",
+    multiple=True,
+    metavar="FILE",
+    help="Treebank to choose the best epoch on [default: some of the training trees].",
+)
+@click.option("-o", "--output", required=True, metavar="MODEL", help="Folder for the model.")
+@click.option("--preset", default="default", show_default=True, help="default, paper-supervised or kg.")
+@click.option("--config", "file", metavar="FILE", help="Settings as TOML, over the preset.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A setting, for example train.epochs=30."
+)
+@click.option("--vectors", metavar="FILE", help="External word vectors: text, gzip or binary word2vec.")
+@click.option("--init", metavar="MODEL", help="Start from this model; its vocabulary is extended.")
+@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
+@click.option("--force", is_flag=True, help="Replace a model that is there.")
+@click.option("--seed", type=int, help="Of the random numbers [default: 1].")
+@click.option("--device", help="cpu, cuda or auto [default: auto].")
+def train(trees, dev, output, preset, file, assignments, vectors, init, resume, force, seed, device) -> None:
+    """Train a parser on treebanks."""
+    from ..ext.tensorboard import TensorBoard
+    from ..learning.config import configure
+    from ..learning.loop import Interrupted
+    from ..learning.training import train as run
+
+    data: dict[str, Any] = {"train": list(trees), "dev": list(dev), "output": output}
+    data |= {name: value for name, value in (("vectors", vectors), ("init", init)) if value}
+    settings = {name: value for name, value in (("seed", seed), ("device", device)) if value is not None}
+    config = configure(preset, file, assignments, data=data, train=settings)
+    observer: Observer = Screen(config.train.epochs)
+    if TensorBoard.is_installed():
+        observer = Observers(observer, TensorBoard(f"{output}.tensorboard"))
+    try:
+        run(config, resume=resume, force=force, observer=observer)
+    except Interrupted:
+        click.echo(f"stopped; the best model so far is in {output}, and --resume goes on from here", err=True)
+        sys.exit(1)
+    click.echo(f"the model is in {output}", err=True)
+
+
+class Screen(Observer):
+    """Training on standard error: a bar with the time left on a terminal, and a line for every epoch."""
+
+    def __init__(self, epochs: int):
+        self.epochs = epochs
+        self.bar: Any = None
+        self.began = time.monotonic()
+        self.first_step: int | None = None
+
+    def warn(self, message: str) -> None:
+        self._line(f"warning: {message}")
+
+    def started(self, summary: dict[str, Any], steps: int) -> None:
+        self._line("; ".join(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in summary.items()))
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=steps, unit="batch", dynamic_ncols=True, leave=False)
+
+    def stepped(self, step: int, steps: int, epoch: int, loss: float) -> None:
+        if self.first_step is None:
+            self.first_step = step - 1
+        self.step, self.steps = step, steps
+        if self.bar is not None:
+            self.bar.set_description(f"epoch {epoch}/{self.epochs}, loss {loss:.3f}", refresh=False)
+            self.bar.update(step - self.bar.n)
+
+    def evaluated(self, record: dict[str, Any]) -> None:
+        text = f"epoch {record['epoch']:>3}/{self.epochs}  loss {record['arc_loss'] + record['label_loss']:.3f}"
+        if "dev" in record:
+            best = "  best so far" if record["is_best"] else ""
+            text += f"  dev UAS {record['dev']['uas']:.2f}  LAS {record['dev']['las']:.2f}"
+            self._line(f"{text}  {self._time_left()}{best}")
+        else:
+            self._line(f"{text}  {self._time_left()}")
+        if record["epoch"] == self.epochs and self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+    def _time_left(self) -> str:
+        done = self.step - (self.first_step or 0)
+        seconds = (time.monotonic() - self.began) / max(1, done) * (self.steps - self.step)
+        return f"{int(seconds // 60)}:{int(seconds % 60):02} left"
+
+    def _line(self, text: str) -> None:
+        if self.bar is not None:
+            self.bar.clear()
+        click.echo(text, err=True)
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,1 @@
+"""Treebanks and text: reading, checking, lifting, counting, splitting. No networks."""

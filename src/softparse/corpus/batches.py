@@ -1,0 +1,162 @@
+"""Sentences as padded tensors, and the order in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .sentence import UNKNOWN as UNKNOWN_HEAD
+from .vocabulary import PADDING_ID, ROOT_ID, Vocabulary, normal_form
+
+Item = TypeVar("Item")
+Form = tuple[int, int, list[int]]  # word, external vector, characters
+
+LONGEST_SPELLING = 24
+CACHED_FORMS = 200_000
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B sentences of up to n words; position 0 is the root, what lies beyond a sentence is padding."""
+
+    words: Tensor  # [B, n + 1] in the vocabulary
+    external: Tensor  # [B, n + 1] rows of the external vectors, 0 for none
+    forms: Tensor  # [B, n + 1] rows of `spellings`
+    spellings: Tensor  # [forms, letters] characters of each distinct form, 0 after its end
+    lengths: Tensor  # [B]
+    heads: Tensor | None = None  # [B, n + 1], -1 where unknown and at position 0 and in padding
+    labels: Tensor | None = None  # [B, n + 1], -1 likewise
+
+    def to(self, device: torch.device | str) -> Batch:
+        if torch.device(device).type == "cpu":
+            return self
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: value.to(device) for name, value in values.items() if value is not None})
+
+    @property
+    def is_word(self) -> Tensor:
+        """[B, n + 1], True at the words."""
+        position = torch.arange(self.words.shape[1], device=self.words.device)
+        return (position > 0) & (position <= self.lengths[:, None])
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What training knows of a sentence: heads (-1 unknown) and labels (`_` unknown) of its words."""
+
+    words: list[str]
+    heads: list[int]
+    labels: list[str]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+class Numbering:
+    """Turns words (and trees) into batches for a vocabulary and external vectors."""
+
+    def __init__(self, vocabulary: Vocabulary, external: Mapping[str, int]):
+        self.vocabulary = vocabulary
+        self.external = external  # rows of the vectors by word, from 1
+        self._forms: dict[str, Form] = {}
+
+    def _look_up(self, form: str) -> Form:
+        found = self._forms.get(form)
+        if found is None:
+            row = self.external.get(form) or self.external.get(normal_form(form)) or 0
+            spelling = self.vocabulary.spelling(form, LONGEST_SPELLING)
+            found = self.vocabulary.word_id(form), row, spelling
+            if len(self._forms) >= CACHED_FORMS:
+                self._forms.clear()
+            self._forms[form] = found
+        return found
+
+    def batch(self, sentences: Sequence[Sequence[str]]) -> Batch:
+        size = max(map(len, sentences)) + 1
+        words = np.full((len(sentences), size), PADDING_ID, np.int64)
+        external = np.zeros((len(sentences), size), np.int64)
+        forms = np.zeros((len(sentences), size), np.int64)
+        places: dict[str, int] = {}
+        found: list[Form] = [(PADDING_ID, 0, [ROOT_ID]), (ROOT_ID, 0, [ROOT_ID])]
+        for row, sentence in enumerate(sentences):
+            indexes = [1]
+            for form in sentence:
+                place = places.get(form)
+                if place is None:
+                    place = places[form] = len(found)
+                    found.append(self._look_up(form))
+                indexes.append(place)
+            forms[row, : len(indexes)] = indexes
+        table = np.array([item[:2] for item in found], np.int64)
+        words, external = table[forms, 0], table[forms, 1]
+        longest = max(len(item[2]) for item in found)
+        spellings = np.zeros((len(found), longest), np.int64)
+        for row, (_, _, spelling) in enumerate(found):
+            spellings[row, : len(spelling)] = spelling
+        lengths = np.array([len(sentence) for sentence in sentences], np.int64)
+        return Batch(*(torch.from_numpy(array) for array in (words, external, forms, spellings, lengths)))
+
+    def training_batch(self, trees: Sequence[Tree]) -> Batch:
+        batch = self.batch([tree.words for tree in trees])
+        heads = torch.full_like(batch.words, UNKNOWN_HEAD)
+        labels = torch.full_like(batch.words, -1)
+        ids = self.vocabulary.label_ids
+        for row, tree in enumerate(trees):
+            heads[row, 1 : len(tree) + 1] = torch.tensor(tree.heads)
+            # A label without a head belongs to no arc.
+            labels[row, 1 : len(tree) + 1] = torch.tensor(
+                [
+                    ids.get(label, -1) if head != UNKNOWN_HEAD else -1
+                    for head, label in zip(tree.heads, tree.labels, strict=True)
+                ]
+            )
+        return replace(batch, heads=heads, labels=labels)
+
+
+def batched(
+    lengths: Sequence[int], most_sentences: int, most_words: int, generator: np.random.Generator | None = None
+) -> list[list[int]]:
+    """Indexes of sentences, in batches of similar length: at most so many sentences, and so many words with padding.
+
+    With a generator the batches are another selection, in another order, at every call.
+    """
+    keys = np.asarray(lengths, np.float64)
+    if generator is not None:
+        # Lengths are blurred so that neighbours change; within a batch there is still little padding.
+        keys = keys * generator.uniform(0.9, 1.1, len(keys)) + generator.uniform(0, 1, len(keys))
+    batches: list[list[int]] = []
+    current: list[int] = []
+    longest = 0
+    for index in np.argsort(keys, kind="stable").tolist():
+        longest_now = max(longest, lengths[index])
+        if current and (len(current) == most_sentences or (len(current) + 1) * (longest_now + 1) > most_words):
+            batches.append(current)
+            current, longest_now = [], lengths[index]
+        current.append(index)
+        longest = longest_now
+    if current:
+        batches.append(current)
+    if generator is not None:
+        generator.shuffle(batches)
+    return batches
+
+
+def in_windows(
+    items: Iterable[Item], length: Callable[[Item], int], most_items: int, most_words: int
+) -> Iterator[list[Item]]:
+    """A stream cut into lists of bounded size, to be sorted by length one at a time."""
+    window: list[Item] = []
+    words = 0
+    for item in items:
+        window.append(item)
+        words += length(item)
+        if len(window) >= most_items or words >= most_words:
+            yield window
+            window, words = [], 0
+    if window:
+        yield window

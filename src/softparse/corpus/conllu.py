@@ -1,0 +1,154 @@
+"""Reading sentences: CoNLL-U and CoNLL-X line by line, and plain text with one tokenised sentence a line."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .files import lines, name_of
+from .problems import Problem, Reporter, refuse
+from .sentence import Sentence, is_number
+
+COLUMNS = 10  # CoNLL-X files may leave out the last two
+FORMATS = ("conllu", "text")
+
+
+def read(path: str | Path, kind: str | None = None, report: Reporter = refuse) -> Iterator[Sentence]:
+    """The sentences of a file, one after the other (nothing else is held in memory).
+
+    `kind` is "conllu" (also CoNLL-X), "text", or None to find out from the first lines. What cannot be read as a
+    sentence is given to `report`, which raises unless told otherwise, and left out.
+    """
+    stream = lines(path)
+    if kind is None:
+        start = list(itertools.islice(stream, 50))
+        kind, stream = detect(start), itertools.chain(start, stream)
+    reader = read_text if kind == "text" else read_conllu
+    return reader(stream, name_of(path), report)
+
+
+def detect(start: Iterable[bytes]) -> str:
+    """The format of a file that starts with these lines."""
+    for line in start:
+        line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.startswith(b"#"):
+            continue
+        if line.strip():
+            return "conllu" if line.count(b"\t") >= 3 and line[:1].isdigit() else "text"
+    return "conllu"
+
+
+def read_conllu(stream: Iterable[bytes], path: str = "<memory>", report: Reporter = refuse) -> Iterator[Sentence]:
+    """Sentences of CoNLL-U lines. Blank lines belong to the sentence before them."""
+    block: list[bytes] = []
+    first = number = 1
+    is_complete = has_text = False  # complete: a blank line after text; further ones still belong to this sentence
+    for number, line in enumerate(stream, 1):
+        is_blank = line in (b"\n", b"\r\n") or not line.strip()
+        if is_complete and not is_blank:
+            yield from _sentence(block, path, first, report)
+            block, first, is_complete, has_text = [], number, False, False
+        block.append(line)
+        has_text = has_text or not is_blank
+        is_complete = is_complete or (is_blank and has_text)
+    if block:
+        yield from _sentence(block, path, first, report)
+
+
+def _sentence(block: list[bytes], path: str, first: int, report: Reporter) -> Iterator[Sentence]:
+    try:
+        rows = [line.decode("utf-8") for line in block]
+    except UnicodeDecodeError:
+        report(_wrong_encoding(block, path, first))
+        return
+    places: list[int] = []
+    columns: list[list[str]] = []
+    for place, line in enumerate(rows):
+        if line[0] == "#" or (place == 0 and line.startswith("\ufeff#")):
+            if columns:
+                message = "a comment inside a sentence; comments come before the words"
+                report(Problem(path, first + place, message, is_error=False))
+            continue
+        row = line.rstrip("\r\n").split("\t")
+        if len(row) == COLUMNS and row[0] == str(len(columns) + 1):  # an ordinary word
+            places.append(place)
+            columns.append(row)
+        elif line.strip():
+            problem = _look_closer(row, place, len(columns) + 1, places, columns, path, first)
+            if problem:
+                report(Problem(path, first + place, problem, Sentence(rows, [], []).sent_id))
+                return
+    if columns:
+        yield Sentence(rows, places, columns, path, first)
+    elif any(line.strip() and not line.lstrip("\ufeff").startswith("#") for line in rows):
+        report(Problem(path, first, "a sentence without words", Sentence(rows, [], []).sent_id))
+    elif any(line.startswith("#") for line in rows):
+        report(Problem(path, first, "comments without a sentence; left out", is_error=False))
+
+
+def _look_closer(row, place, expected, places, columns, path, first) -> str | None:
+    """Take a row that is not an ordinary word, or say what is wrong with it."""
+    identifier = row[0].removeprefix("\ufeff")
+    if len(row) < 8 or len(row) > COLUMNS:
+        if len(row) == 1:
+            return f"no tabs in {row[0][:40]!r}: CoNLL-U has 10 columns with tabs between them"
+        return f"{len(row)} columns, but CoNLL-U has 10 (CoNLL-X at least 8), separated by tabs"
+    if identifier == str(expected):
+        places.append(place)
+        columns.append([identifier, *row[1:]])
+        return None
+    start, dash, end = identifier.partition("-")
+    if dash and is_number(start) and is_number(end):
+        return None if int(start) == expected else f"range {identifier} does not start at the next word, {expected}"
+    whole, dot, part = identifier.partition(".")
+    if dot and is_number(whole) and is_number(part):
+        return None if int(whole) == expected - 1 else f"empty node {identifier} does not follow word {whole}"
+    if is_number(identifier) and int(identifier) < expected:
+        return f"ID {identifier} a second time, or out of order; {expected} was expected (is a blank line missing?)"
+    return f"ID {identifier[:40]!r}, but {expected} was expected"
+
+
+def _wrong_encoding(block: list[bytes], path: str, first: int) -> Problem:
+    for place, line in enumerate(block):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            message = (
+                f"byte {error.object[error.start]:#x} at position {error.start + 1} is not UTF-8; "
+                "convert the file first, for example: iconv -f latin1 -t utf-8"
+            )
+            return Problem(path, first + place, message)
+    raise AssertionError("called without an encoding error")
+
+
+def read_text(stream: Iterable[bytes], path: str = "<memory>", report: Reporter = refuse) -> Iterator[Sentence]:
+    """Sentences of plain text: a line each, words separated by spaces or tabs. Blank lines are passed over."""
+    for number, line in enumerate(stream, 1):
+        try:
+            text = line.decode("utf-8").removeprefix("\ufeff" if number == 1 else "")
+        except UnicodeDecodeError:
+            report(_wrong_encoding([line], path, number))
+            continue
+        words = [word for word in text.replace("\t", " ").strip("\r\n").split(" ") if word]
+        if words:
+            yield Sentence.from_words(words, [f"text = {' '.join(words)}"], path, number)
+
+
+def read_all(paths: Iterable[str | Path], kind: str | None = None, report: Reporter = refuse) -> Iterator[Sentence]:
+    """The sentences of several files; a file without any is an error."""
+    for path in paths:
+        number = 0
+        for number, sentence in enumerate(read(path, kind, report), 1):  # noqa: B007
+            yield sentence
+        if number == 0:
+            report(Problem(name_of(path), 0, "no sentence in it"))
+
+
+def write(sentence: Sentence) -> bytes:
+    """The sentence as bytes, with a blank line at its end."""
+    text = sentence.text()
+    if sentence.lines[-1].strip():
+        end = "\r\n" if sentence.lines[0].endswith("\r\n") else "\n"
+        text += end if text.endswith("\n") else 2 * end
+    return text.encode("utf-8")

@@ -1,0 +1,143 @@
+"""A sentence as its lines in a file, with the words in it and their tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .problems import CorpusError, Problem
+
+ID, FORM, HEAD, DEPREL, DEPS, MISC = 0, 1, 6, 7, 8, 9
+UNKNOWN = -1  # a head that is not given
+BYTE_ORDER_MARK = "\ufeff"  # some editors put it at the start of a file
+
+
+class Sentence:
+    """The lines of a sentence, byte for byte, and the columns of its words.
+
+    Only HEAD and DEPREL (and MISC, DEPS on request) are ever rewritten, in the lines of words; comments, multiword
+    ranges, empty nodes and everything else stay as they are.
+
+    >>> sentence = Sentence.from_words(["They", "walk"])
+    >>> print(sentence.with_tree([2, 0], ["nsubj", "root"]).text(), end="")
+    1	They	_	_	_	_	2	nsubj	_	_
+    2	walk	_	_	_	_	0	root	_	_
+    <BLANKLINE>
+    """
+
+    __slots__ = ("lines", "places", "columns", "path", "line")  # noqa: RUF023
+
+    def __init__(
+        self, lines: list[str], places: list[int], columns: list[list[str]], path: str = "<memory>", line: int = 0
+    ):
+        self.lines = lines  # with their ends, the blank ones after the sentence included
+        self.places = places  # where the words' lines are
+        self.columns = columns  # of the words; the last one without the end of the line
+        self.path = path
+        self.line = line  # number of the first line in the file, from 1
+
+    @classmethod
+    def from_words(
+        cls, words: Iterable[str], comments: Iterable[str] = (), path: str = "<memory>", line: int = 0
+    ) -> Sentence:
+        columns = [[str(place), word, *["_"] * 8] for place, word in enumerate(words, 1)]
+        heading = [f"# {comment}\n" for comment in comments]
+        lines = heading + ["\t".join(row) + "\n" for row in columns] + ["\n"]
+        return cls(lines, list(range(len(heading), len(heading) + len(columns))), columns, path, line)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __repr__(self) -> str:
+        return f"Sentence({' '.join(self.words)!r})"
+
+    @property
+    def words(self) -> list[str]:
+        return [row[FORM] for row in self.columns]
+
+    @property
+    def heads(self) -> list[int]:
+        """Heads of the words, 0 for the root and UNKNOWN where HEAD is `_`."""
+        heads = []
+        for word, row in enumerate(self.columns, 1):
+            text = row[HEAD]
+            if text != "_" and not is_number(text):
+                message = f"HEAD of word {word} is {text[:40]!r}, not a number (write _ for an unknown head)"
+                raise CorpusError(str(self.problem(message, word)))
+            heads.append(UNKNOWN if text == "_" else int(text))
+        return heads
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the words, `_` where unknown."""
+        return [row[DEPREL] for row in self.columns]
+
+    @property
+    def sent_id(self) -> str | None:
+        for line in self.lines:
+            line = line.removeprefix(BYTE_ORDER_MARK)
+            if line.startswith("#"):
+                name, _, value = line[1:].partition("=")
+                if name.strip() == "sent_id":
+                    return value.strip()
+            elif line.strip():
+                break
+        return None
+
+    def problem(self, message: str, word: int = 0, *, is_error: bool = True) -> Problem:
+        """A problem at a word (from 1) or at the sentence."""
+        line = self.line + self.places[word - 1] if word else self.line
+        return Problem(self.path, line, message, self.sent_id, is_error)
+
+    def text(self) -> str:
+        return "".join(self.lines)
+
+    def with_tree(
+        self,
+        heads: Sequence[int],
+        labels: Sequence[str],
+        *,
+        clear_deps: bool = False,
+        misc: Sequence[str] | None = None,
+        comments: Sequence[str] = (),
+    ) -> Sentence:
+        """The same lines with another tree; `misc` (attributes to add, by word) and `comments` (lines) are added."""
+        lines, columns = list(self.lines), []
+        for word, (place, row) in enumerate(zip(self.places, self.columns, strict=True)):
+            row = row.copy()
+            row[HEAD], row[DEPREL] = "_" if heads[word] == UNKNOWN else str(heads[word]), labels[word]
+            if clear_deps and len(row) > DEPS:
+                row[DEPS] = "_"
+            if misc is not None and len(row) > MISC:
+                row[MISC] = misc[word] if row[MISC] in ("_", "") else f"{row[MISC]}|{misc[word]}"
+            columns.append(row)
+            line = lines[place]
+            end = line[len(line.rstrip("\r\n")) :]
+            lines[place] = BYTE_ORDER_MARK * line.startswith(BYTE_ORDER_MARK) + "\t".join(row) + end
+        places = self.places
+        if clear_deps:
+            kept = [place for place, line in enumerate(lines) if not _is_empty_node(line)]
+            moved = {old: new for new, old in enumerate(kept)}
+            lines, places = [lines[place] for place in kept], [moved[place] for place in places]
+        if comments:
+            first = next(place for place, line in enumerate(lines) if line.strip() and not _is_comment(line))
+            end = "\r\n" if lines[first].endswith("\r\n") else "\n"
+            added = [f"# {comment}{end}" for comment in comments]
+            if lines[first].startswith(BYTE_ORDER_MARK):  # stays where it is, at the start of the file
+                lines[first] = lines[first].removeprefix(BYTE_ORDER_MARK)
+                added[0] = BYTE_ORDER_MARK + added[0]
+            lines[first:first] = added
+            places = [place + len(comments) for place in places]
+        return Sentence(lines, places, columns, self.path, self.line)
+
+
+def is_number(text: str) -> bool:
+    """Whether these are plain digits; `int` and `str.isdigit` take much more for a number, and at most 4300 digits."""
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _is_comment(line: str) -> bool:
+    return line.removeprefix(BYTE_ORDER_MARK).startswith("#")
+
+
+def _is_empty_node(line: str) -> bool:
+    return not _is_comment(line) and "." in line.partition("\t")[0]

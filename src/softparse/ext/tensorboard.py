@@ -1,0 +1,33 @@
+"""Learning curves for TensorBoard, where it is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..learning.observer import Observer, Record
+
+
+class TensorBoard(Observer):
+    """Writes losses and dev scores by epoch into a folder."""
+
+    def __init__(self, folder: str | Path):
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.writer = SummaryWriter(str(folder))
+
+    @staticmethod
+    def is_installed() -> bool:
+        return find_spec("tensorboard") is not None
+
+    def evaluated(self, record: Record) -> None:
+        epoch = record["epoch"]
+        for name in ("arc_loss", "label_loss", "learning_rate"):
+            self.writer.add_scalar(f"train/{name}", record[name], epoch)
+        for name, value in record.get("dev", {}).items():
+            if name != "words":
+                self.writer.add_scalar(f"dev/{name}", value, epoch)
+        self.writer.flush()
+
+    def finished(self) -> None:
+        self.writer.close()

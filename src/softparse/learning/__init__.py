@@ -1,0 +1,1 @@
+"""Training: objectives, optimisers, the loop, and its checkpoints."""

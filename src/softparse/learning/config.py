@@ -1,0 +1,93 @@
+"""What training can be told, and the presets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..configuration import ConfigurationError, at_least, build, choice, merged, overrides, read_toml
+from ..model.network import ModelConfig
+from ..parser import DecodingConfig
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    train: list[str] = field(default_factory=list)
+    dev: list[str] = field(default_factory=list)
+    output: str = ""  # the model folder
+    vectors: str = ""  # a file of external word vectors
+    # So many vectors from the beginning of the file (frequent words come first) are kept for parsing new text, besides
+    # those of the words in the treebanks.
+    vectors_kept: int = at_least(100_000, 0)
+    init: str = ""  # a model to start from
+    # Without a dev file this part of the trees is held out to choose the best epoch, if there are enough of them.
+    held_out: float = at_least(0.1, 0.0, below=0.9)
+    nonprojective: str = choice("lift", "drop")  # lift crossing arcs, or leave them out as unknown
+    longest: int = at_least(0, 0)  # longer training sentences are left out and counted; 0 is no limit
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    epochs: int = at_least(60, 1)
+    batch_sentences: int = at_least(32, 1)
+    batch_words: int = at_least(800, 1)  # with padding; a longer sentence is a batch of its own
+    optimizer: str = choice("adam", "adadelta")
+    learning_rate: float = at_least(2e-3, 0.0)
+    beta2: float = at_least(0.9, 0.0, below=1.0)
+    schedule: str = choice("linear", "constant")  # to zero at the last step, or none
+    warmup: float = at_least(0.05, 0.0, below=1.0)  # part of all steps
+    clip: float = at_least(5.0, 0.0)  # of the gradient's norm; 0 is none
+    average: float = at_least(0.99, 0.0, below=1.0)  # decay of the average of the weights that is kept; 0 is none
+    arc_loss: str = choice("crf", "heads", "hinge")
+    label_loss: str = choice("cross-entropy", "hinge")
+    label_weight: float = at_least(1.0, 0.0)
+    normalise: str = choice("word", "sentence")  # what a batch's loss is divided by the number of
+    patience: int = at_least(0, 0)  # epochs without a better dev score before stopping; 0 is none
+    evaluate_every: int = at_least(1, 1)  # epochs
+    seed: int = at_least(1, 0)
+    device: str = "auto"
+    threads: int = at_least(0, 0)  # 0 is as many as torch takes
+    save_seconds: float = at_least(120.0, 0.0)  # between saves of the state within an epoch
+
+
+@dataclass(frozen=True)
+class Config:
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+
+DEFAULT = "default"
+
+
+def presets() -> list[str]:
+    """Names of the presets.
+
+    >>> presets()
+    ['default', 'kg', 'paper-supervised']
+    """
+    folder = resources.files(__package__) / "presets"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def preset(name: str) -> dict[str, Any]:
+    if name not in presets():
+        raise ConfigurationError(f"there is no preset {name!r}; there are {', '.join(presets())}")
+    with resources.as_file(resources.files(__package__) / "presets" / f"{name}.toml") as path:
+        return read_toml(path)
+
+
+def configure(
+    preset_name: str = DEFAULT, file: str | Path | None = None, assignments: Iterable[str] = (), **groups: Any
+) -> Config:
+    """A preset, over it a TOML file, over it tables given by keyword, over them dotted assignments.
+
+    >>> configure("kg", assignments=["train.epochs=3"]).train.epochs
+    3
+    """
+    tables = [preset(preset_name), read_toml(file) if file else {}, groups, overrides(assignments)]
+    return build(Config, merged(*tables))

@@ -1,0 +1,92 @@
+"""Treebank files as training data: checked, lifted or thinned to projective trees, counted; some held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..corpus.batches import Tree
+from ..corpus.checks import labelled
+from ..corpus.problems import CorpusError, Problem
+from ..corpus.projectivity import crossing, is_projective, lift
+from ..corpus.sentence import Sentence
+from .config import DataConfig
+
+FEWEST_FOR_HOLDING_OUT = 50
+MOST_HELD_OUT = 500
+
+
+@dataclass
+class Data:
+    """Trees to learn from, sentences with their own trees to choose the best epoch on, and what happened to them."""
+
+    train: list[Tree]
+    dev: list[Sentence]
+    counts: dict[str, Any] = field(default_factory=dict)
+
+
+def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> Data:
+    if not config.train:
+        raise CorpusError("no treebank to train on; give one with --train")
+
+    def report(problem: Problem) -> None:
+        warn(str(problem))
+
+    sentences = list(labelled(config.train, single_root, report))
+    counts: dict[str, Any] = {"trees": config.train, "sentences": len(sentences)}
+    if config.dev:
+        dev = list(labelled(config.dev, single_root, report))
+        counts |= {"dev": ", ".join(config.dev), "dev_sentences": len(dev)}
+    else:
+        sentences, dev = held_out(sentences, config.held_out)
+        if dev:
+            counts |= {"dev": f"{len(dev)} trees held out of the training files", "dev_sentences": len(dev)}
+            counts["sentences"] = len(sentences)
+    if config.longest:
+        short = [sentence for sentence in sentences if len(sentence) <= config.longest]
+        if len(short) < len(sentences):
+            counts["left_out_as_too_long"] = len(sentences) - len(short)
+            warn(f"{len(sentences) - len(short)} sentences of more than {config.longest} words are left out "
+                 "(data.longest)")  # fmt: skip
+        sentences = short
+    if not sentences:
+        raise CorpusError("no sentence with a tree is left to train on")
+    trees, changed = projective(sentences, config.nonprojective)
+    counts["words"] = sum(map(len, trees))
+    counts |= changed
+    return Data(trees, dev, counts)
+
+
+def held_out(sentences: Sequence[Sentence], part: float) -> tuple[list[Sentence], list[Sentence]]:
+    """Every k-th sentence apart, all over the file, if there are enough of them."""
+    if part <= 0 or len(sentences) < FEWEST_FOR_HOLDING_OUT:
+        return list(sentences), []
+    number = max(1, min(MOST_HELD_OUT, round(len(sentences) * part)))
+    chosen = {(2 * place + 1) * len(sentences) // (2 * number) for place in range(number)}
+    return (
+        [sentence for place, sentence in enumerate(sentences) if place not in chosen],
+        [sentence for place, sentence in enumerate(sentences) if place in chosen],
+    )
+
+
+def projective(sentences: Iterable[Sentence], how: str) -> tuple[list[Tree], dict[str, int]]:
+    """Trees that the projective model can learn from. What was changed is counted, nothing is skipped."""
+    trees = []
+    changed_trees = changed_arcs = 0
+    for sentence in sentences:
+        heads, labels = sentence.heads, sentence.labels
+        if not is_projective(heads):
+            changed_trees += 1
+            if how == "lift":
+                heads, labels, number = lift(heads, labels)
+            else:
+                wrong = crossing(heads)
+                number = len(wrong)
+                heads = [-1 if word in wrong else head for word, head in enumerate(heads, 1)]
+            changed_arcs += number
+        trees.append(Tree(sentence.words, heads, labels))
+    if not changed_trees:
+        return trees, {}
+    verb = "lifted" if how == "lift" else "dropped"
+    return trees, {"nonprojective_trees": changed_trees, f"arcs_{verb}": changed_arcs}

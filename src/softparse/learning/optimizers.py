@@ -1,0 +1,58 @@
+"""Optimisers, the learning rate over time, and the average of the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from .config import TrainConfig
+
+
+def optimizer(config: TrainConfig, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
+    if config.optimizer == "adadelta":  # with the settings of DyNet
+        return torch.optim.Adadelta(parameters, lr=config.learning_rate, rho=0.95, eps=1e-6)
+    return torch.optim.Adam(parameters, lr=config.learning_rate, betas=(0.9, config.beta2), fused=True)
+
+
+def learning_rate(config: TrainConfig, step: int, steps: int) -> float:
+    """Of a step, from 0: rises during the warm-up, then falls to nothing or stays."""
+    warmup = config.warmup * steps
+    if step < warmup:
+        return config.learning_rate * (step + 1) / (warmup + 1)
+    if config.schedule == "constant":
+        return config.learning_rate
+    return config.learning_rate * (steps - step) / (steps - warmup)
+
+
+class Average:
+    """An exponential average of a network's weights, which is often better than the weights at any one moment."""
+
+    def __init__(self, network: nn.Module, decay: float):
+        self.network, self.decay = network, decay
+        self.weights = [parameter.detach().clone() for parameter in network.parameters()]
+        self.updates = 0
+
+    @torch.no_grad()
+    def update(self) -> None:
+        self.updates += 1
+        decay = min(self.decay, self.updates / (self.updates + 9))  # the first weights are no good
+        parameters = [parameter.detach() for parameter in self.network.parameters()]
+        torch._foreach_lerp_(self.weights, parameters, 1 - decay)
+
+    @torch.no_grad()
+    def exchange(self) -> None:
+        """Swap the average with the weights; a second call swaps them back."""
+        for parameter, average in zip(self.network.parameters(), self.weights, strict=True):
+            kept = parameter.detach().clone()
+            parameter.copy_(average)
+            average.copy_(kept)
+
+    def state_dict(self) -> dict[str, object]:
+        return {"weights": self.weights, "updates": self.updates}
+
+    def load_state_dict(self, state: dict) -> None:
+        self.updates = state["updates"]
+        for mine, saved in zip(self.weights, state["weights"], strict=True):
+            mine.copy_(saved)

@@ -1,0 +1,1 @@
+"""Networks: word representation, encoder, scorers."""

@@ -1,0 +1,63 @@
+"""The sentence encoder: a stack of bidirectional LSTMs.
+
+Each direction is an LSTM of its own over sentences that start at position 0, reversed for the backward one; so padding
+comes last and cannot reach a word, and a word's state does not depend on what its sentence is batched with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ..configuration import at_least
+from .dropout import dropped
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    layers: int = at_least(2, 1)
+    hidden: int = at_least(125, 1)  # per direction
+    dropout: float = at_least(0.0, 0.0, below=1.0)  # of the input of every layer but the first, and of the output
+
+
+class Encoder(nn.Module):
+    """[B, n + 1, inputs] to [B, n + 1, 2·hidden]."""
+
+    def __init__(self, config: EncoderConfig, inputs: int):
+        super().__init__()
+        self.config = config
+        sizes = [inputs] + [2 * config.hidden] * (config.layers - 1)
+        self.forwards = nn.ModuleList(_lstm(size, config.hidden) for size in sizes)
+        self.backwards = nn.ModuleList(_lstm(size, config.hidden) for size in sizes)
+        self.dimension = 2 * config.hidden
+
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        """`lengths` count words, without the root at position 0."""
+        position = torch.arange(inputs.shape[1], device=inputs.device)[:, None]
+        mirror = torch.where(position <= lengths, lengths - position, position)  # [n + 1, B], its own inverse
+        states = inputs.transpose(0, 1)  # time first, as the LSTM's kernels like it
+        for layer, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True)):
+            if layer > 0:
+                states = dropped(states, self.config.dropout, self.training, time=0)
+            reverse = backward(_taken(states, mirror))[0]
+            states = torch.cat([forward(states)[0], _taken(reverse, mirror)], -1)
+        return dropped(states, self.config.dropout, self.training, time=0).transpose(0, 1)
+
+
+def _taken(states: Tensor, order: Tensor) -> Tensor:
+    return states.gather(0, order[:, :, None].expand(states.shape))
+
+
+def _lstm(inputs: int, hidden: int) -> nn.LSTM:
+    lstm = nn.LSTM(inputs, hidden)
+    weights = dict(lstm.named_parameters())
+    nn.init.xavier_uniform_(weights["weight_ih_l0"])
+    for gate in weights["weight_hh_l0"].chunk(4):
+        nn.init.orthogonal_(gate)
+    nn.init.zeros_(weights["bias_ih_l0"])
+    nn.init.zeros_(weights["bias_hh_l0"])
+    with torch.no_grad():
+        weights["bias_ih_l0"][hidden : 2 * hidden] = 1  # remember, to begin with
+    return lstm

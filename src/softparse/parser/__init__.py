@@ -1,0 +1,6 @@
+"""The parser: configuration, vocabulary and networks together; parse, save, load, and parse files."""
+
+from .folder import ModelError, load
+from .parsing import DecodingConfig, Parse, Parser, ParserConfig
+
+__all__ = ["DecodingConfig", "ModelError", "Parse", "Parser", "ParserConfig", "load"]

@@ -1,0 +1,104 @@
+"""Files in, files out: parsing streams of sentences, in this process or in several."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ..corpus.batches import in_windows
+from ..corpus.conllu import read_all, write
+from ..corpus.sentence import Sentence
+from .parsing import WINDOW_SENTENCES, WINDOW_WORDS, Parse, Parser
+
+Block = tuple[bytes, int, int]  # CoNLL-U text, sentences, words
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command `parse` can be asked for; see `Parser.pipe`."""
+
+    confidence: bool = False
+    kbest: int = 1
+    complete: bool = False
+    clear_deps: bool = False
+    method: str | None = None
+    single_root: bool | None = None
+
+
+def parse_files(
+    model: str, paths: Sequence[str], options: Options, kind: str | None = None, workers: int = 1,
+    threads: int | None = None, device: str = "cpu",
+) -> Iterator[Block]:  # fmt: skip
+    """Blocks of parsed text in the order of the input, as they are ready; memory does not grow with the input."""
+    windows = in_windows(read_all(paths, kind), len, WINDOW_SENTENCES, WINDOW_WORDS)
+    if workers == 1:
+        _start(model, threads, device)
+        yield from map(_parsed, windows, _repeated(options))
+        return
+    # Processes are started anew, not forked: forking a process with threads in it may hang.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _start, (model, threads or 1, device)) as pool:
+        waiting: deque[Future[Block]] = deque()
+        for window in windows:
+            waiting.append(pool.submit(_parsed, window, options))
+            if len(waiting) > 2 * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _repeated(options: Options) -> Iterator[Options]:
+    while True:
+        yield options
+
+
+_parser: Parser | None = None
+
+
+def _start(model: str, threads: int | None, device: str) -> None:
+    """Load the model of this process, once."""
+    global _parser
+    import torch
+
+    from .folder import load
+
+    if threads:
+        torch.set_num_threads(threads)
+    _parser = load(model, device)
+
+
+def _parsed(window: list[Sentence], options: Options) -> Block:
+    assert _parser is not None
+    texts = parsed_texts(_parser, window, options)
+    return b"".join(texts), len(window), sum(map(len, window))
+
+
+def parsed_texts(parser: Parser, sentences: Iterable[Sentence], options: Options) -> Iterator[bytes]:
+    """The sentences with their trees, as CoNLL-U."""
+    sentences = list(sentences)
+    choices: dict[str, Any] = {
+        "confidence": options.confidence or options.kbest > 1,
+        "kbest": options.kbest,
+        "complete": options.complete,
+        "method": options.method,
+        "single_root": options.single_root,
+    }
+    for sentence, parse in zip(sentences, parser.pipe(sentences, **choices), strict=True):
+        ranked = [parse, *parse.others]
+        for rank, tree in enumerate(ranked, 1):
+            yield write(_with(sentence, tree, rank if options.kbest > 1 else 0, options))
+
+
+def _with(sentence: Sentence, parse: Parse, rank: int, options: Options) -> Sentence:
+    comments = [f"rank = {rank}"] if rank else []
+    misc = None
+    if parse.log_probability is not None:
+        comments.append(f"tree_probability = {math.exp(parse.log_probability):.6g}")
+    if parse.probabilities is not None and options.confidence:
+        misc = [f"ArcProbability={probability:.4f}" for probability in parse.probabilities]
+    return sentence.with_tree(parse.heads, parse.labels, clear_deps=options.clear_deps, misc=misc, comments=comments)

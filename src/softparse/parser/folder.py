@@ -1,0 +1,210 @@
+"""The model folder: config.json, vocab.json, model.safetensors, metrics.json, README.md (a model card).
+
+    vectors.safetensors, vectors.json   the external vectors and their words, if the model has any
+
+No file is code, and none is trusted: names and shapes of all tensors are checked against the configuration. `FORMAT`
+counts incompatible changes. A release reads its own format and all before it; a newer one is refused with a message.
+
+A folder is written beside its place and then exchanged with it, so that at any moment there is a complete model under
+the name or none. `update` replaces what changes while a model is being trained: the weights, in one file at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ..configuration import ConfigurationError, as_table, build
+from ..corpus.files import replacing
+from ..corpus.problems import CorpusError
+from ..corpus.vocabulary import Vocabulary
+from .parsing import Parser, ParserConfig
+
+FORMAT = 1
+CONFIG, VOCABULARY, WEIGHTS, METRICS, CARD = (
+    "config.json",
+    "vocab.json",
+    "model.safetensors",
+    "metrics.json",
+    "README.md",
+)
+VECTORS, VECTOR_WORDS = "vectors.safetensors", "vectors.json"
+
+
+class ModelError(ValueError):
+    """A folder that is not a usable model."""
+
+
+def write(parser: Parser, folder: str | Path, files: dict[str, str] | None = None) -> None:
+    """The whole folder; `files` are further text files to put into it."""
+    folder = Path(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        _write_into(parser, temporary, files or {})
+        temporary.chmod(0o777 & ~_umask())
+        if folder.exists():
+            _exchange(temporary, folder)
+        else:
+            os.rename(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def update(parser: Parser, folder: str | Path, files: dict[str, str] | None = None) -> None:
+    """New weights and metrics for a model whose configuration, vocabulary and vectors are in the folder already."""
+    folder = Path(folder)
+    with replacing(folder / WEIGHTS) as file:
+        file.write(_weights(parser))
+    for name, text in {**_texts(parser), **(files or {})}.items():
+        with replacing(folder / name) as file:
+            file.write(text.encode("utf-8"))
+
+
+def _write_into(parser: Parser, folder: Path, files: dict[str, str]) -> None:
+    from .. import __version__
+
+    config = {"format": FORMAT, "softparse": __version__, **as_table(parser.config)}
+    texts = {CONFIG: json.dumps(config, indent=1), VOCABULARY: parser.vocabulary.as_json(), **_texts(parser), **files}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / WEIGHTS).write_bytes(_weights(parser))
+    if parser.vector_words:
+        (folder / VECTOR_WORDS).write_text(json.dumps(parser.vector_words, ensure_ascii=False), encoding="utf-8")
+        save_file({"vectors": parser.network.words.vectors[1:].contiguous().cpu()}, folder / VECTORS)
+    for path in folder.iterdir():
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+
+
+def _weights(parser: Parser) -> bytes:
+    from safetensors.torch import save
+
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in parser.network.state_dict().items()}
+    return save(tensors, metadata={"format": str(FORMAT)})
+
+
+def _texts(parser: Parser) -> dict[str, str]:
+    from .card import model_card
+
+    return {METRICS: json.dumps(parser.metrics, indent=1), CARD: model_card(parser)}
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Swap two folders: at once where the system can, otherwise with a moment between two renamings."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+        at_here, exchange = -100, 2
+        if renameat2(at_here, os.fsencode(new), at_here, os.fsencode(old), exchange) == 0:
+            return
+    except (AttributeError, OSError):
+        pass
+    aside = Path(tempfile.mkdtemp(dir=old.parent, prefix=f".{old.name}.old."))
+    os.rename(old, aside / old.name)
+    os.rename(new, old)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
+    """The parser in a model folder."""
+    folder = Path(folder)
+    config = read_config(folder)
+    try:
+        parser_config = build(ParserConfig, {key: config[key] for key in ("model", "decoding") if key in config})
+        vocabulary = Vocabulary.from_json(_text(folder, VOCABULARY), str(folder / VOCABULARY))
+    except (ConfigurationError, CorpusError) as error:
+        raise ModelError(f"{folder}: {error}") from None
+    words, vectors = _vectors(folder)
+    parser = Parser(parser_config, vocabulary, words, vectors)
+    _fill(parser, _tensors(folder / WEIGHTS), folder / WEIGHTS)
+    try:
+        parser.metrics = json.loads(_text(folder, METRICS))
+    except ValueError:
+        raise ModelError(f"{folder / METRICS}: not JSON") from None
+    parser.network.eval()
+    return parser.to(device)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """config.json, if its format is one that this release reads."""
+    if not folder.is_dir():
+        there = "is a file, not a model folder" if folder.exists() else "there is no such model folder"
+        raise ModelError(f"{folder}: {there}; `softparse train … -o {folder}` makes one")
+    try:
+        config = json.loads(_text(folder, CONFIG))
+    except ValueError:
+        raise ModelError(f"{folder / CONFIG}: not JSON; the file is damaged") from None
+    version = config.get("format") if isinstance(config, dict) else None
+    if not isinstance(version, int):
+        raise ModelError(f"{folder / CONFIG}: has no format number; this is not a softparse model")
+    if version > FORMAT:
+        maker = config.get("softparse", "a newer release")
+        raise ModelError(
+            f"{folder}: format {version}, written by softparse {maker}; this release reads formats up to {FORMAT}. "
+            "Update softparse to use this model"
+        )
+    return config
+
+
+def _text(folder: Path, name: str) -> str:
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ModelError(f"{folder}: {name} is missing; this is not a complete model folder") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{folder / name}: cannot be read ({error})") from None
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except FileNotFoundError:
+        raise ModelError(f"{path.parent}: {path.name} is missing; this is not a complete model folder") from None
+    except (safetensors.SafetensorError, OSError, ValueError) as error:
+        raise ModelError(f"{path}: damaged or cut off ({error})") from None
+
+
+def _vectors(folder: Path) -> tuple[list[str], Tensor | None]:
+    if not (folder / VECTORS).exists() and not (folder / VECTOR_WORDS).exists():
+        return [], None
+    vectors = _tensors(folder / VECTORS).get("vectors")
+    try:
+        words = json.loads(_text(folder, VECTOR_WORDS))
+    except ValueError:
+        raise ModelError(f"{folder / VECTOR_WORDS}: not JSON; the file is damaged") from None
+    if vectors is None or vectors.dim() != 2 or vectors.shape[0] != len(words):
+        raise ModelError(f"{folder / VECTORS}: does not belong to {VECTOR_WORDS}")
+    return words, vectors
+
+
+def _fill(parser: Parser, tensors: dict[str, Tensor], path: Path) -> None:
+    """Take the weights, all of them and nothing else, in the shapes that the configuration asks for."""
+    wanted = parser.network.state_dict()
+    for name, tensor in wanted.items():
+        if name not in tensors:
+            raise ModelError(f"{path}: tensor {name} is missing, which the configuration asks for")
+        if tensors[name].shape != tensor.shape or tensors[name].dtype != tensor.dtype:
+            raise ModelError(
+                f"{path}: tensor {name} is {tensors[name].dtype} {list(tensors[name].shape)}, "
+                f"but the configuration asks for {tensor.dtype} {list(tensor.shape)}"
+            )
+    surplus = sorted(tensors.keys() - wanted.keys())
+    if surplus:
+        raise ModelError(f"{path}: tensor {surplus[0]} has no place in this configuration")
+    parser.network.load_state_dict(tensors)

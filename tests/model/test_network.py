@@ -1,0 +1,134 @@
+"""The networks: against plain versions of themselves, and independent of padding."""
+
+import pytest
+import torch
+
+from softparse.configuration import build
+from softparse.corpus.batches import Numbering
+from softparse.corpus.sentence import Sentence
+from softparse.corpus.vocabulary import Vocabulary
+from softparse.model import scorers
+from softparse.model.characters import CharacterConfig, CharacterEncoder, reversed_within
+from softparse.model.network import ModelConfig, Network
+
+SENTENCES = [["They", "walk", "the", "dog", "."], ["Yes"], ["A", "12", "b", "They", "unfathomably", "c", "d"]]
+KINDS = ["perceptron", "biaffine"]
+
+
+def vocabulary():
+    return Vocabulary.of([Sentence.from_words(words) for words in SENTENCES], ["nsubj", "root", "det"])
+
+
+def network(**settings):
+    torch.manual_seed(1)
+    table = {
+        "words": {"dimension": 8, "characters": {"encoder": settings.pop("characters", "convolution"), "output": 6}},
+        "encoder": {"hidden": 7, "layers": 2},
+        "scorer": {"arc": 5, "label": 4, **settings},
+    }
+    return Network(build(ModelConfig, table), vocabulary()).eval()
+
+
+@pytest.mark.parametrize("characters", ["none", "convolution", "lstm"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_do_not_depend_on_the_batch(characters, kind):
+    net = network(characters=characters, kind=kind, label_kind=kind)
+    with torch.no_grad():
+        together = net.states(Numbering(vocabulary(), {}).batch(SENTENCES))
+        arcs = net.arc_scores(together)
+        heads = torch.zeros(together.shape[:2], dtype=torch.long)
+        labels = net.label_scores(together, heads)
+        for row, words in enumerate(SENTENCES):
+            alone = net.states(Numbering(vocabulary(), {}).batch([words]))
+            size = len(words) + 1
+            torch.testing.assert_close(alone[0], together[row, :size], atol=1e-6, rtol=1e-5)
+            torch.testing.assert_close(net.arc_scores(alone)[0], arcs[row, :size, :size], atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(
+                net.label_scores(alone, heads[:1, :size])[0], labels[row, :size], atol=1e-5, rtol=1e-5
+            )
+
+
+def test_arc_perceptron_is_its_formula():
+    net = network(kind="perceptron")
+    states = torch.randn(2, 4, 14)
+    scorer = net.arcs
+    for head in range(4):
+        for modifier in range(4):
+            hidden = torch.tanh(scorer.of_head(states[:, head]) + scorer.of_modifier(states[:, modifier]))
+            torch.testing.assert_close(scorer(states)[:, head, modifier], scorer.output(hidden)[:, 0])
+
+
+def test_arc_perceptron_in_parts(monkeypatch):
+    scorer = network(kind="perceptron").arcs
+    states = torch.randn(2, 9, 14)
+    with torch.no_grad():
+        whole = scorer(states)
+        monkeypatch.setattr(scorers, "MOST_NUMBERS", 100)
+        torch.testing.assert_close(scorer(states), whole)
+
+
+def test_biaffine_is_its_formula():
+    net = network(kind="biaffine", label_kind="biaffine")
+    torch.nn.init.normal_(net.arcs.form.weight)
+    torch.nn.init.normal_(net.labels.form.weight)
+    states, heads = torch.randn(1, 4, 14), torch.tensor([[0, 2, 0, 1]])
+    head, modifier = net.arcs.of_head(states)[0], net.arcs.of_modifier(states)[0]
+    expected = torch.einsum("hi,ij,mj->hm", head, net.arcs.form.weight, modifier) + (head @ net.arcs.form.bias)[:, None]
+    torch.testing.assert_close(net.arcs(states)[0], expected)
+    head, modifier = net.labels.of_head(states)[0, heads[0]], net.labels.of_modifier(states)[0]
+    form = net.labels.form.weight.view(3, 4, 4)
+    expected = torch.einsum("mi,lij,mj->ml", head, form, modifier) + head @ net.labels.form.bias.view(3, 4).T
+    expected = expected + net.labels.of_both(torch.cat([head, modifier], -1))
+    torch.testing.assert_close(net.labels(states, heads)[0], expected)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_character_convolution_is_a_convolution(width):
+    encoder = CharacterEncoder(CharacterConfig("convolution", dimension=4, output=6, width=width), 9)
+    torch.nn.init.normal_(encoder.bias)
+    spellings = torch.tensor([[3, 4, 5, 6, 7, 8], [5, 0, 0, 0, 0, 0], [8, 8, 3, 0, 0, 0]])
+    filters = encoder.filters.weight.view(width, 6, 4)
+    result = encoder(spellings)
+    for row, spelling in enumerate(spellings):
+        letters = encoder.embedding(spelling[spelling > 0])
+        padded = torch.nn.functional.pad(letters, (0, 0, width // 2, width - 1 - width // 2))
+        seen = torch.nn.functional.conv1d(padded.T[None], filters.permute(1, 2, 0))[0]
+        torch.testing.assert_close(result[row], (seen.amax(1) + encoder.bias).relu())
+
+
+def test_reversal():
+    states = torch.arange(8.0).view(2, 4, 1)
+    assert reversed_within(states, torch.tensor([3, 1]))[:, :, 0].tolist() == [[2, 1, 0, 3], [4, 5, 6, 7]]
+
+
+def test_word_dropout_follows_the_counts():
+    words = [["often"] * 3 + ["once"]] * 500
+    counted = Vocabulary.of([Sentence.from_words(sentence) for sentence in words[:1]], [])
+    net = Network(build(ModelConfig, {"words": {"dropout_rate": 0.5}}), counted).train()
+    seen = net.words(Numbering(counted, {}).batch(words))
+    unknown = net.words.embedding.weight[1]
+    dropped = (seen == unknown).all(-1).float().mean(0)
+    assert dropped[0] == 0  # the root is never unknown
+    assert abs(float(dropped[1:4].mean()) - 0.5 / 3.5) < 0.04
+    assert abs(float(dropped[4]) - 0.5 / 1.5) < 0.07
+
+
+def test_external_vectors_are_fixed_and_dropped_with_half_of_the_words():
+    counted = Vocabulary.of([Sentence.from_words(["once"])], [])
+    vectors = torch.tensor([[0.0, 0.0], [3.0, 4.0]])
+    net = Network(build(ModelConfig, {"words": {"dropout_rate": 1.0}}), counted, vectors)
+    batch = Numbering(counted, {"once": 1}).batch([["once"]] * 2000)
+    assert not any("vectors" in name for name, _ in net.named_parameters())
+    torch.testing.assert_close(net.eval().words(batch)[:, 1, -2:], vectors[1].expand(2000, 2))
+    gone = (net.train().words(batch)[:, 1, -2:] == 0).all(-1).float().mean()
+    assert abs(float(gone) - 0.25) < 0.04  # the word is dropped half of the time, and the vector half of these
+
+
+def test_case_and_numbers_share_embeddings():
+    numbering = Numbering(vocabulary(), {})
+    batch = numbering.batch([["they", "THEY", "77", "12", "unseen"]])
+    words = batch.words[0].tolist()
+    assert words[1] == words[2] != 1
+    assert words[3] == words[4] != 1
+    assert words[5] == 1
+    assert batch.spellings[batch.forms[0, 1]].tolist() != batch.spellings[batch.forms[0, 2]].tolist()
