@@ -1,10 +1,15 @@
+import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import pytest
 from click.testing import CliRunner
 
 from softparse.cli import main
+from softparse.corpus.conllu import read
+from softparse.corpus.vectors import read_vectors
+from tests.conftest import SMALL
 
 
 def test_demo_draws_a_tree(tmp_path):
@@ -30,3 +35,187 @@ def test_version():
     import softparse
 
     assert softparse.__version__ in CliRunner().invoke(main, ["--version"]).output
+
+
+def run(*arguments, input=None, code=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
+    assert result.exit_code == code, result.output + repr(result.exception)
+    assert not isinstance(result.exception, Exception) or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+TEXT = "the dog sees a big cat .\na child walks the parsers today .\n"
+
+
+def test_every_command_has_help():
+    for name in main.commands:
+        assert "Usage" in run(name, "--help").output
+
+
+def test_train_parse_evaluate(treebanks, tmp_path):
+    train, dev, model = treebanks / "train.conllu", treebanks / "dev.conllu", tmp_path / "model"
+    options = [item for assignment in SMALL for item in ("--set", assignment)]
+    result = run("train", "--train", train, "--dev", dev, "-o", model, "--set", "train.epochs=2", *options)
+    assert result.stdout == ""
+    assert "epoch   2/2" in result.stderr
+    assert "dev UAS" in result.stderr
+    predicted = tmp_path / "out.conllu.gz"
+    assert run("parse", model, dev, "-o", predicted).stdout == ""
+    scores = json.loads(run("evaluate", dev, predicted, "--json").stdout)["predictions"][0]["scores"]
+    metrics = json.loads(run("info", model, "--json").stdout)["metrics"]
+    assert scores["las"] == pytest.approx(metrics["best"]["dev"]["las"])
+    assert "## How good" in run("info", model).stdout
+    run("train", "--train", train, "-o", model, code=1)
+
+
+def test_parse_formats(model, tmp_path):
+    first = run("parse", model, "-", input=TEXT).stdout
+    assert first.startswith("# sent_id = 1\n# text = the dog sees a big cat .\n1\tthe\t_\t_\t_\t_\t2\tdet\t_\t_\n")
+    assert first.count("\n\n") == 2
+    (tmp_path / "x.conllu").write_text(first)
+    (tmp_path / "x.txt").write_text(TEXT)
+    assert run("parse", model, tmp_path / "x.conllu", "--workers", 2).stdout == first
+    assert run("parse", model, tmp_path / "x.txt", tmp_path / "x.conllu").stdout == first * 2
+    rows = "1\tthe\t_\tD\tD\t_\t_\t_\n2\tdog\t_\tN\tN\t_\t_\t_\n\n"  # CoNLL-X without its last columns
+    assert run("parse", model, "-", "--format", "conllx", input=rows).stdout.startswith("1\tthe\t_\tD\tD\t_\t2\tdet\n")
+
+
+def test_everything_else_stays(model):
+    text = (
+        "# newpar\n# text = vámonos  al\n1-2\tthe dog\t_\t_\t_\t_\t_\t_\t_\tA=1|A=1\n"
+        "1\tthe\tthe\tDET\tDT\tX=Y\t7\told\t3:nsubj|5.1:obj\tSpaceAfter=No|SpaceAfter=No\n"
+        "2\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n2.1\tgone\t_\t_\t_\t_\t_\t_\t1:dep\t_\n"
+        "3\tsees it\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    )
+    parsed = run("parse", model, "-", input=text).stdout
+    before, after = [[line.split("\t") for line in value.split("\n")] for value in (text, parsed)]
+    for old, new in zip(before, after, strict=True):
+        if old[0].isdigit():
+            old[6:8] = new[6:8]
+        assert old == new
+    cleared = run("parse", model, "-", "--clear-deps", input=text).stdout
+    assert "2.1\tgone" not in cleared
+    assert "5.1:obj" not in cleared
+    assert "1-2\tthe dog" in cleared
+
+
+def test_parse_options(model):
+    confident = run("parse", model, "-", "--confidence", input=TEXT).stdout
+    assert confident.count("ArcProbability=") == 14
+    assert confident.count("# tree_probability = ") == 2
+    ranked = run("parse", model, "-", "--kbest", 3, input=TEXT).stdout
+    assert [line for line in ranked.splitlines() if "rank" in line] == [f"# rank = {k}" for k in (1, 2, 3)] * 2
+    partial = "1\tthe\t_\t_\t_\t_\t3\t_\t_\t_\n2\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n3\tsees\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    assert "1\tthe\t_\t_\t_\t_\t3\tdet\t" in run("parse", model, "-", "--complete", input=partial).stdout
+    for way in ("mbr", "nonprojective"):
+        assert run("parse", model, "-", "--decode", way, "--multi-root", input=TEXT).stdout.count("\n\n") == 2
+
+
+def test_two_predictions(model, treebanks, tmp_path):
+    dev = treebanks / "dev.conllu"
+    run("parse", model, dev, "-o", tmp_path / "good.conllu")
+    run("parse", model, dev, "-o", tmp_path / "bad.conllu")
+    text = (tmp_path / "bad.conllu").read_text().replace("\tnsubj\t", "\tobj\t")
+    (tmp_path / "bad.conllu").write_text(text)
+    result = run("evaluate", dev, tmp_path / "bad.conllu", tmp_path / "good.conllu", "--breakdown").stdout
+    assert "paired bootstrap" in result
+    assert "distance to the head" in result
+    comparison = json.loads(run("evaluate", dev, tmp_path / "bad.conllu", tmp_path / "good.conllu", "--json").stdout)[
+        "comparison"
+    ]
+    assert comparison["las"]["difference"] > 0
+    assert comparison["las"]["p"] < 0.01
+    assert comparison["uas"]["difference"] == 0
+    good = (tmp_path / "good.conllu").read_text()
+    assert "UAS" in run("evaluate", dev, "-", "--breakdown", input=good).stdout
+
+
+def test_check_and_split(treebanks, tmp_path):
+    train = treebanks / "train.conllu"
+    assert json.loads(run("check", train, "--json").stdout)["sentences"] == 150
+    assert "non-projective" in run("check", train).stdout
+    broken = tmp_path / "broken.conllu"
+    broken.write_text("# sent_id = x7\n1\ta\t_\t_\t_\t_\t2\tx\t_\t_\n2\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n")
+    result = run("check", broken, code=1).stdout
+    assert f"{broken}:2" in result
+    assert "x7" in result
+    error = run("train", "--train", broken, "-o", tmp_path / "m", code=1).stderr
+    assert error.startswith("error: ")
+    assert f"{broken}:2" in error
+    run("split", train, "-o", tmp_path / "modulo")
+    run("split", train, "-o", tmp_path / "sections", "--scheme", "sections")
+    assert json.loads(run("check", tmp_path / "modulo" / "labeled.conllu", "--json").stdout)["sentences"] == 15
+    assert json.loads(run("check", tmp_path / "sections" / "labeled.conllu", "--json").stdout)["sentences"] == 120
+
+
+def test_show(treebanks, tmp_path):
+    dev = treebanks / "dev.conllu"
+    assert "nsubj" in run("show", dev, "--number", 2).stdout
+    assert ElementTree.fromstring(run("show", dev, "--format", "svg").stdout).tag.endswith("svg")
+    assert run("show", dev, "--format", "html").stdout.count("<svg") == 40
+    assert "\\depedge" in run("show", dev, "--format", "tikz", "--first", 3, "--number", 1).stdout
+    run("show", dev, "--format", "svg", "--number", 2, code=2)
+    run("show", dev, "--first", 1000, code=1)
+
+
+BAD_TREEBANKS = {
+    "no root": ("1\ta\t_\t_\t_\t_\t1\tx\t_\t_\n\n", "its own head"),
+    "several roots": ("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n2\tb\t_\t_\t_\t_\t0\troot\t_\t_\n\n", "single_root"),
+    "out of range": ("1\ta\t_\t_\t_\t_\t5\tx\t_\t_\n\n", "HEAD 5"),
+    "columns": ("1\ta\t_\t_\t0\troot\n\n", "columns"),
+    "empty": ("", "no sentence"),
+    "duplicate ids": ("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n1\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n", "ID 1 a second time"),
+    "raw text": ("This is a sentence .\nThis too .\n", "plain text"),
+    "no trees": ("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n", "no tree, HEAD is _ everywhere"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TREEBANKS)
+def test_bad_treebanks_get_an_error(name, tmp_path):
+    text, message = BAD_TREEBANKS[name]
+    file = tmp_path / "bad.conllu"
+    file.write_text(text)
+    error = run("train", "--train", file, "-o", tmp_path / "model", code=1).stderr
+    assert message in error
+    assert str(file) in error
+    assert not (tmp_path / "model").exists()
+
+
+def test_other_bad_input(treebanks, model, tmp_path):
+    train = treebanks / "train.conllu"
+    (tmp_path / "latin1.conllu").write_bytes("1\tcafé\t_\t_\t_\t_\t0\troot\t_\t_\n\n".encode("latin-1"))
+    assert "not UTF-8" in run("train", "--train", tmp_path / "latin1.conllu", "-o", tmp_path / "m", code=1).stderr
+    assert "not UTF-8" in run("parse", model, tmp_path / "latin1.conllu", code=1).stderr
+    assert "No such file" in run("parse", model, tmp_path / "none.txt", code=1).stderr
+    assert "no such model" in run("parse", tmp_path / "none", train, code=1).stderr
+    (tmp_path / "v.vec").write_text("the 1 2 3\ndog 1 2\n")
+    error = run("train", "--train", train, "-o", tmp_path / "m", "--vectors", tmp_path / "v.vec", code=1).stderr
+    assert f"{tmp_path / 'v.vec'}:2" in error
+    error = run("train", "--train", train, "-o", tmp_path / "m", "--set", "train.epoch=3", code=1).stderr
+    assert "did you mean train.epochs" in error
+    run("train", "--train", train, code=2)
+    run("parse", model, code=2)
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_output_appears_when_it_is_complete(model, tmp_path):
+    output = tmp_path / "out.conllu"
+    output.write_text("what was there")
+    (tmp_path / "in.conllu").write_text("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n1\tb\t_\n\n")
+    run("parse", model, tmp_path / "in.conllu", "-o", output, code=1)
+    assert output.read_text() == "what was there"
+    assert {path.name for path in tmp_path.iterdir()} == {"in.conllu", "out.conllu"}
+
+
+def test_lists():
+    assert "tr_twt" in run("treebank", "list").stdout
+    assert "fr\t" in run("vectors", "list").stdout
+    assert "close" in run("treebank", "get", "en_ewtt", code=1).stderr
+
+
+def test_vectors_from_text(treebanks, tmp_path):
+    words = "\n".join(" ".join(sentence.words) for sentence in read(treebanks / "train.conllu"))
+    (tmp_path / "raw.txt").write_text(words)
+    output = tmp_path / "v.vec.gz"
+    run("vectors", "train", tmp_path / "raw.txt", "-o", output, "--dimension", 5, "--epochs", 1)
+    assert "dog" in read_vectors(output).words

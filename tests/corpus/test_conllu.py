@@ -184,7 +184,7 @@ def test_plain_text():
     first, second = read_text(io.BytesIO("\ufeffThey  walk\u00a0home .\r\n\n \nYes\t!".encode()), "t.txt")
     assert first.words == ["They", "walk\u00a0home", "."]
     assert (second.words, second.line, second.path) == (["Yes", "!"], 4, "t.txt")
-    assert first.text().startswith("# text = They walk\u00a0home .\n1\tThey\t_\t")
+    assert first.text().startswith("# sent_id = 1\n# text = They walk\u00a0home .\n1\tThey\t_\t")
     assert (first.heads, first.labels) == ([UNKNOWN] * 3, ["_"] * 3)
     (again,) = parse(write(first))
     assert again.columns == first.columns

@@ -123,7 +123,10 @@ def _wrong_encoding(block: list[bytes], path: str, first: int) -> Problem:
 
 
 def read_text(stream: Iterable[bytes], path: str = "<memory>", report: Reporter = refuse) -> Iterator[Sentence]:
-    """Sentences of plain text: a line each, words separated by spaces or tabs. Blank lines are passed over."""
+    """Sentences of plain text: a line each, words separated by spaces or tabs; a sent_id is the number of its line.
+
+    Blank lines are passed over.
+    """
     for number, line in enumerate(stream, 1):
         try:
             text = line.decode("utf-8").removeprefix("\ufeff" if number == 1 else "")
@@ -132,7 +135,7 @@ def read_text(stream: Iterable[bytes], path: str = "<memory>", report: Reporter 
             continue
         words = [word for word in text.replace("\t", " ").strip("\r\n").split(" ") if word]
         if words:
-            yield Sentence.from_words(words, [f"text = {' '.join(words)}"], path, number)
+            yield Sentence.from_words(words, [f"sent_id = {number}", f"text = {' '.join(words)}"], path, number)
 
 
 def read_all(paths: Iterable[str | Path], kind: str | None = None, report: Reporter = refuse) -> Iterator[Sentence]:

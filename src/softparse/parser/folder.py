@@ -135,7 +135,7 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
     _fill(parser, _tensors(folder / WEIGHTS), folder / WEIGHTS)
     try:
         parser.metrics = json.loads(_text(folder, METRICS))
-    except ValueError:
+    except json.JSONDecodeError:
         raise ModelError(f"{folder / METRICS}: not JSON") from None
     parser.network.eval()
     return parser.to(device)
@@ -148,7 +148,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ModelError(f"{folder}: {there}; `softparse train … -o {folder}` makes one")
     try:
         config = json.loads(_text(folder, CONFIG))
-    except ValueError:
+    except json.JSONDecodeError:
         raise ModelError(f"{folder / CONFIG}: not JSON; the file is damaged") from None
     version = config.get("format") if isinstance(config, dict) else None
     if not isinstance(version, int):
@@ -186,7 +186,7 @@ def _vectors(folder: Path) -> tuple[list[str], Tensor | None]:
     vectors = _tensors(folder / VECTORS).get("vectors")
     try:
         words = json.loads(_text(folder, VECTOR_WORDS))
-    except ValueError:
+    except json.JSONDecodeError:
         raise ModelError(f"{folder / VECTOR_WORDS}: not JSON; the file is damaged") from None
     if vectors is None or vectors.dim() != 2 or vectors.shape[0] != len(words):
         raise ModelError(f"{folder / VECTORS}: does not belong to {VECTOR_WORDS}")

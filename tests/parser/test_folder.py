@@ -1,0 +1,129 @@
+"""Model folders: what is in them, that they come back, and what is said about damaged ones."""
+
+import json
+import os
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import softparse
+from softparse.parser import ModelError, folder
+
+WORDS = ["the", "dog", "sees", "a", "big", "cat", "."]
+
+
+@pytest.fixture
+def copy(model, tmp_path):
+    return shutil.copytree(model, tmp_path / "copy")
+
+
+def test_what_is_in_it(model):
+    names = {path.name for path in model.iterdir()}
+    assert names == {"README.md", "config.json", "metrics.json", "metrics.jsonl", "model.safetensors", "vocab.json"}
+    card = (model / "README.md").read_text()
+    assert "| UAS | LAS |" in card
+    assert "150" in card
+
+
+def test_there_and_back(model, tmp_path):
+    parser = softparse.load(model)
+    parser.save(tmp_path / "again")
+    again = softparse.load(tmp_path / "again")
+    assert again.parse([WORDS], confidence=True) == parser.parse([WORDS], confidence=True)
+    parser.save(tmp_path / "again")  # over a model that is there
+    assert {path.name for path in tmp_path.iterdir()} == {"again"}
+
+
+def test_saving_is_all_or_nothing(model, copy, monkeypatch):
+    parser = softparse.load(copy)
+
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(folder, "_weights", full)
+    with pytest.raises(OSError, match="No space left"):
+        parser.save(copy)
+    with pytest.raises(OSError, match="No space left"):
+        folder.update(parser, copy)
+    monkeypatch.undo()
+    assert softparse.load(copy).parse([WORDS])[0].heads == [2, 3, 0, 6, 6, 3, 3]
+    assert {path.name for path in copy.parent.iterdir()} == {"copy"}
+
+
+def test_exchange_without_system_support(model, copy, monkeypatch):
+    parser = softparse.load(copy)
+    monkeypatch.setattr(folder.ctypes, "CDLL", lambda *arguments, **options: object())
+    parser.save(copy)
+    assert softparse.load(copy).parse([WORDS])[0].heads == [2, 3, 0, 6, 6, 3, 3]
+    assert {path.name for path in copy.parent.iterdir()} == {"copy"}
+
+
+def change_config(path, **values):
+    file = path / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
+
+
+def test_newer_format(copy):
+    change_config(copy, format=99, softparse="9.9")
+    with pytest.raises(ModelError, match=r"format 99, written by softparse 9\.9; .* Update softparse"):
+        softparse.load(copy)
+
+
+def test_no_model(tmp_path, copy):
+    with pytest.raises(ModelError, match="there is no such model folder"):
+        softparse.load(tmp_path / "none")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelError, match="is a file, not a model folder"):
+        softparse.load(tmp_path / "file")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match=r"config\.json is missing"):
+        softparse.load(tmp_path / "empty")
+    change_config(copy, format="one")
+    with pytest.raises(ModelError, match="has no format number"):
+        softparse.load(copy)
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocab.json", "model.safetensors", "metrics.json"])
+def test_truncated_and_missing_files(copy, name):
+    content = (copy / name).read_bytes()
+    for size in (0, 5, len(content) // 2, len(content) - 1):
+        (copy / name).write_bytes(content[:size])
+        with pytest.raises(ModelError, match=name.replace(".", r"\.")):
+            softparse.load(copy)
+    os.remove(copy / name)
+    with pytest.raises(ModelError, match=f"{name} is missing"):
+        softparse.load(copy)
+
+
+def test_tensors_are_checked(copy):
+    file = copy / "model.safetensors"
+    tensors = load_file(file)
+    name = "encoder.forwards.0.weight_hh_l0"
+    save_file({key: value for key, value in tensors.items() if key != name}, file)
+    with pytest.raises(ModelError, match=f"tensor {name} is missing"):
+        softparse.load(copy)
+    save_file({**tensors, name: tensors[name][:-1].clone()}, file)
+    with pytest.raises(ModelError, match=rf"tensor {name} is torch\.float32 \[127, 32\], but .* asks for"):
+        softparse.load(copy)
+    save_file({**tensors, "extra": torch.zeros(1)}, file)
+    with pytest.raises(ModelError, match="tensor extra has no place"):
+        softparse.load(copy)
+    save_file({**tensors, name: tensors[name].double()}, file)
+    with pytest.raises(ModelError, match="float64"):
+        softparse.load(copy)
+
+
+def test_unknown_settings(copy):
+    config = json.loads((copy / "config.json").read_text())
+    config["model"]["encoder"]["heads"] = 3
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=r"unknown setting 'model\.encoder\.heads'"):
+        softparse.load(copy)
+
+
+def test_wrong_vocabulary(copy):
+    (copy / "vocab.json").write_text(json.dumps({"words": ["a", "a"], "counts": [1], "characters": [], "labels": []}))
+    with pytest.raises(ModelError, match="not a vocabulary"):
+        softparse.load(copy)

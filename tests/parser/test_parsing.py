@@ -1,0 +1,136 @@
+"""A trained parser at work."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+import softparse
+from softparse.corpus.conllu import read, read_conllu
+from softparse.corpus.problems import CorpusError
+from softparse.corpus.sentence import Sentence
+from softparse.trees import ProjectiveTrees, is_tree
+
+WORDS = ["the", "dog", "sees", "a", "big", "cat", "."]
+
+
+@pytest.fixture(scope="module")
+def parser(model):
+    return softparse.load(model)
+
+
+def test_a_sentence(parser):
+    (parse,) = parser.parse([WORDS])
+    assert parse.words == WORDS
+    assert parse.heads == [2, 3, 0, 6, 6, 3, 3]
+    assert parse.labels == ["det", "nsubj", "root", "det", "amod", "obj", "punct"]
+    assert parse.probabilities is None
+
+
+def test_order_empty_sentences_and_batches(parser, treebanks):
+    sentences = [sentence.words for sentence in read(treebanks / "dev.conllu")]
+    sentences[3:3] = [[], ["dog"]]
+    together = parser.parse(sentences, confidence=True)
+    assert [parse.words for parse in together] == sentences
+    assert (together[3].heads, together[4].heads) == ([], [0])
+    for sentence, parse in zip(sentences, together, strict=True):
+        if sentence:
+            (alone,) = parser.parse([sentence], confidence=True)
+            assert (alone.heads, alone.labels) == (parse.heads, parse.labels)
+            assert alone.probabilities == pytest.approx(parse.probabilities, abs=1e-4)
+
+
+def test_a_stream_is_not_read_ahead_without_end(parser):
+    endless = itertools.repeat(WORDS)
+    first = list(itertools.islice(parser.pipe(endless), 3))
+    assert [parse.heads for parse in first] == [[2, 3, 0, 6, 6, 3, 3]] * 3
+
+
+def test_confidence(parser):
+    (parse,) = parser.parse([WORDS], confidence=True)
+    trees = parser.trees([WORDS])
+    heads = torch.tensor([[-1, *parse.heads]])
+    assert isinstance(trees, ProjectiveTrees)
+    assert parse.log_probability == pytest.approx(float(trees.log_prob(heads)[0].detach()), abs=1e-4)
+    for word, (head, probability) in enumerate(zip(parse.heads, parse.probabilities, strict=True), 1):
+        assert probability == pytest.approx(float(trees.marginals[0, head, word]), abs=1e-4)
+    trees.log_partition.sum().backward()
+    assert parser.network.words.embedding.weight.grad.abs().sum() > 0
+
+
+def test_kbest(parser):
+    (parse,) = parser.parse([WORDS], kbest=5)
+    ranked = [parse, *parse.others]
+    assert len({tuple(tree.heads) for tree in ranked}) == 5
+    logs = [tree.log_probability for tree in ranked]
+    assert logs == sorted(logs, reverse=True)
+    assert parse.heads == parser.parse([WORDS])[0].heads
+    (short,) = parser.parse([["the", "dog"]], kbest=5)
+    assert len(short.others) == 1  # two words have two single-rooted trees
+    assert math.exp(short.log_probability) + math.exp(short.others[0].log_probability) == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["eisner", "mbr", "nonprojective"])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_ways_of_decoding(parser, method, single_root):
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(5):
+        order = torch.randperm(len(WORDS), generator=generator).tolist()
+        words = [WORDS[place] for place in order]
+        (parse,) = parser.parse([words], method=method, single_root=single_root, confidence=True)
+        heads = torch.tensor([[-1, *parse.heads]])
+        lengths = torch.tensor([len(words)])
+        assert is_tree(heads, lengths, projective=False, single_root=single_root)
+        assert all(0 <= probability <= 1 for probability in parse.probabilities)
+
+
+def sentence(*heads):
+    rows = [f"{place}\t{word}\t_\t_\t_\t_\t{head}\t{'x' if head != '_' else '_'}\t_\t_\n"
+            for place, (word, head) in enumerate(zip(WORDS, heads, strict=True), 1)]  # fmt: skip
+    (result,) = read_conllu([row.encode() for row in rows])
+    return result
+
+
+def test_completing_partial_trees(parser):
+    given = sentence(3, "_", "_", "_", 4, "_", "_")
+    (parse,) = parser.parse([given], complete=True)
+    assert parse.heads[0] == 3
+    assert parse.heads[4] == 4
+    assert parse.labels[0] == parse.labels[4] == "x"
+    best = parser.trees([WORDS]).given(torch.tensor([[-1, 3, -1, -1, -1, 4, -1, -1]])).mode
+    assert parse.heads == best[0, 1:].tolist()
+    (whole,) = parser.parse([sentence(2, 3, 0, 6, 6, 3, 3)], complete=True)
+    assert whole.labels == ["x"] * 7
+
+
+def test_what_cannot_be_completed(parser):
+    with pytest.raises(CorpusError, match=r"<memory>:1: no single-rooted projective tree contains the heads given"):
+        parser.parse([sentence(3, 4, "_", "_", "_", "_", "_")], complete=True)
+    (parse,) = parser.parse([sentence(3, 4, "_", "_", "_", "_", "_")], complete=True, method="nonprojective")
+    assert parse.heads[:2] == [3, 4]
+    with pytest.raises(CorpusError, match="HEAD 17 but the sentence has 7 words"):
+        parser.parse([sentence(17, "_", "_", "_", "_", "_", "_")], complete=True)
+
+
+def test_a_very_long_sentence(parser):
+    words = list(itertools.islice(itertools.cycle(WORDS), 700))
+    (parse,) = parser.parse([words])
+    assert is_tree(torch.tensor([[-1, *parse.heads]]), torch.tensor([700]), projective=False, single_root=True)
+
+
+def test_odd_words(parser):
+    words = ["two words", "👩‍👩‍👧", "x" * 5000, "١٢", " "]
+    assert len(parser.parse([words])[0].heads) == 5
+
+
+def test_wrong_options(parser):
+    with pytest.raises(ValueError, match="kbest must be at least 1"):
+        parser.parse([WORDS], kbest=0)
+    with pytest.raises(ValueError, match="method must be eisner"):
+        parser.parse([WORDS], method="best")
+
+
+def test_sentences_as_they_come_from_files(parser):
+    given = Sentence.from_words(WORDS)
+    assert parser.parse([given]) == parser.parse([WORDS])
