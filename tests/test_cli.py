@@ -219,3 +219,15 @@ def test_vectors_from_text(treebanks, tmp_path):
     output = tmp_path / "v.vec.gz"
     run("vectors", "train", tmp_path / "raw.txt", "-o", output, "--dimension", 5, "--epochs", 1)
     assert "dog" in read_vectors(output).words
+
+
+def test_several_treebanks_at_once(treebanks, tmp_path):
+    files = [treebanks / "train.conllu", treebanks / "dev.conllu"]
+    options = [item for assignment in SMALL for item in ("--set", assignment)]
+    error = run("train", "--train", *files, "--set", "train.epochs=1", *options, "-o", tmp_path / "model").stderr
+    metrics = json.loads((tmp_path / "model" / "metrics.json").read_text())
+    assert metrics["data"]["trees"] == [str(file) for file in files]
+    assert metrics["data"]["sentences"] + metrics["data"]["dev_sentences"] == 190
+    assert "19 trees held out" in error
+    events = list((tmp_path / "model.tensorboard").iterdir())
+    assert len(events) == 1

@@ -37,7 +37,9 @@ def evaluate(gold: str, predicted: str, second: str | None, breakdown: bool, as_
         return kept.get(path) or read(path)
 
     scores = [score(sentences(gold), sentences(file)) for file in files]
-    comparison = compare(*map(sentences, (gold, predicted, second)), draws=draws) if second else None
+    comparison = None
+    if second:
+        comparison = compare(sentences(gold), sentences(predicted), sentences(second), draws)
     parts = [break_down(sentences(gold), sentences(file)) for file in files] if breakdown else []
     if as_json:
         result: dict = {"gold": gold, "predictions": []}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any
@@ -11,19 +12,37 @@ import click
 from ..learning.observer import Observer, Observers
 
 
-@click.command()
+class ManyFiles(click.Command):
+    """A command with options that take several files: `--train a.conllu b.conllu`, as a shell writes `--train *`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        repeated: list[str] = []
+        option = None
+        for argument in args:
+            if argument.startswith("-") and argument != "-":
+                option = argument if argument in ("--train", "--dev") else None
+                is_first = True
+            elif option is not None and not is_first:
+                repeated.append(option)
+            else:
+                is_first = False
+            repeated.append(argument)
+        return super().parse_args(ctx, repeated)
+
+
+@click.command(cls=ManyFiles)
 @click.option(
     "--train",
     "trees",
     multiple=True,
     required=True,
-    metavar="FILE",
-    help="Treebank to learn from (CoNLL-U); again for more.",
+    metavar="FILE...",
+    help="Treebanks to learn from (CoNLL-U).",
 )
 @click.option(
     "--dev",
     multiple=True,
-    metavar="FILE",
+    metavar="FILE...",
     help="Treebank to choose the best epoch on [default: some of the training trees].",
 )
 @click.option("-o", "--output", required=True, metavar="MODEL", help="Folder for the model.")
@@ -49,15 +68,18 @@ def train(trees, dev, output, preset, file, assignments, vectors, init, resume, 
     data |= {name: value for name, value in (("vectors", vectors), ("init", init)) if value}
     settings = {name: value for name, value in (("seed", seed), ("device", device)) if value is not None}
     config = configure(preset, file, assignments, data=data, train=settings)
-    observer: Observer = Screen(config.train.epochs)
-    if TensorBoard.is_installed():
+    is_first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
+    observer: Observer = Screen(config.train.epochs) if is_first else Observer()
+    if is_first and TensorBoard.is_installed():
         observer = Observers(observer, TensorBoard(f"{output}.tensorboard"))
     try:
         run(config, resume=resume, force=force, observer=observer)
     except Interrupted:
-        click.echo(f"stopped; the best model so far is in {output}, and --resume goes on from here", err=True)
+        if is_first:
+            click.echo(f"stopped; the best model so far is in {output}, and --resume goes on from here", err=True)
         sys.exit(1)
-    click.echo(f"the model is in {output}", err=True)
+    if is_first:
+        click.echo(f"the model is in {output}", err=True)
 
 
 class Screen(Observer):

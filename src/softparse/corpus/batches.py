@@ -103,19 +103,14 @@ class Numbering:
 
     def training_batch(self, trees: Sequence[Tree]) -> Batch:
         batch = self.batch([tree.words for tree in trees])
-        heads = torch.full_like(batch.words, UNKNOWN_HEAD)
-        labels = torch.full_like(batch.words, -1)
+        heads = np.full(batch.words.shape, UNKNOWN_HEAD, np.int64)
+        labels = np.full(batch.words.shape, -1, np.int64)
         ids = self.vocabulary.label_ids
         for row, tree in enumerate(trees):
-            heads[row, 1 : len(tree) + 1] = torch.tensor(tree.heads)
-            # A label without a head belongs to no arc.
-            labels[row, 1 : len(tree) + 1] = torch.tensor(
-                [
-                    ids.get(label, -1) if head != UNKNOWN_HEAD else -1
-                    for head, label in zip(tree.heads, tree.labels, strict=True)
-                ]
-            )
-        return replace(batch, heads=heads, labels=labels)
+            heads[row, 1 : len(tree) + 1] = tree.heads
+            labels[row, 1 : len(tree) + 1] = [ids.get(label, -1) for label in tree.labels]
+        labels[heads == UNKNOWN_HEAD] = -1  # a label without a head belongs to no arc
+        return replace(batch, heads=torch.from_numpy(heads), labels=torch.from_numpy(labels))
 
 
 def batched(

@@ -85,21 +85,21 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None, first:
     """
     name, kept = name_of(path), _Kept(wanted, first)
     with _reading(path) as file:
-        first = file.readline().removeprefix(b"\xef\xbb\xbf")
+        start = file.readline().removeprefix(b"\xef\xbb\xbf")
         for magic, what in FOREIGN.items():
-            if first.startswith(magic):
+            if start.startswith(magic):
                 raise CorpusError(f"{name}: {what}")
-        header = _header(first)
+        header = _header(start)
         if header is None:
-            dimension = _read_text(itertools.chain([first], file), name, kept)
+            dimension = _read_text(itertools.chain([start], file), name, kept)
         else:
             rows, dimension = header
             sample = file.read(LONGEST_WORD + 4 * dimension)
             if _is_binary(sample, dimension):
                 _read_binary(file, sample, name, kept, rows, dimension)
             else:
-                start = io.BytesIO(sample + file.readline())
-                _read_text(itertools.chain(start, file), name, kept, rows, dimension)
+                rest = io.BytesIO(sample + file.readline())
+                _read_text(itertools.chain(rest, file), name, kept, rows, dimension)
     matrix = np.frombuffer(kept.values, dtype=np.float32).reshape(len(kept.words), dimension)
     finite = np.isfinite(matrix).all(axis=1)
     if not finite.all():

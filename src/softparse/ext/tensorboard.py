@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from ..learning.observer import Observer, Record
 
@@ -12,9 +13,13 @@ class TensorBoard(Observer):
     """Writes losses and dev scores by epoch into a folder."""
 
     def __init__(self, folder: str | Path):
+        self.folder = str(folder)
+        self.writer: Any = None
+
+    def started(self, summary: dict[str, Any], steps: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self.writer = SummaryWriter(str(folder))
+        self.writer = SummaryWriter(self.folder)
 
     @staticmethod
     def is_installed() -> bool:
@@ -30,4 +35,5 @@ class TensorBoard(Observer):
         self.writer.flush()
 
     def finished(self) -> None:
-        self.writer.close()
+        if self.writer is not None:
+            self.writer.close()

@@ -19,7 +19,7 @@ from .config import TrainConfig
 from .distributed import Group
 from .objectives import arc_loss, label_loss
 from .observer import Observer, Record
-from .optimizers import Average, learning_rate, optimizer
+from .optimizers import Average, clip_gradient, learning_rate, optimizer
 
 
 @dataclass
@@ -115,7 +115,7 @@ class Loop:
             arcs, labels = self._backward([self.trees[index] for index in share], divisor)
         self.group.add_gradients(self.parameters)
         if self.config.clip:
-            torch.nn.utils.clip_grad_norm_(self.parameters, self.config.clip)
+            clip_gradient(self.parameters, self.config.clip)
         self.optimizer.step()
         if self.average:
             self.average.update()

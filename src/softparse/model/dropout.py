@@ -12,4 +12,5 @@ def dropped(states: Tensor, probability: float, training: bool, time: int = 1) -
         return states
     shape = list(states.shape)
     shape[time] = 1
-    return states * (torch.rand(shape, device=states.device) >= probability) / (1 - probability)
+    mask = (torch.rand(shape, device=states.device) >= probability).to(states.dtype)
+    return states * (mask / (1 - probability))

@@ -38,7 +38,9 @@ def label_scorer(config: ScorerConfig, inputs: int, labels: int) -> nn.Module:
 
 def heads_of(states: Tensor, heads: Tensor) -> Tensor:
     """The states [B, n, d] of the heads [B, n] (those below 0 give any state)."""
-    return states.gather(1, heads.clamp(min=0)[:, :, None].expand(-1, -1, states.shape[2]))
+    batch, size, _ = states.shape
+    rows = heads.clamp(min=0) + size * torch.arange(batch, device=heads.device)[:, None]
+    return nn.functional.embedding(rows, states.flatten(0, 1))  # faster than `gather`, forward and backward
 
 
 class ArcPerceptron(nn.Module):
