@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from click.testing import CliRunner
 
+import softparse
 from softparse.cli import main
 from softparse.corpus.conllu import read
 from softparse.corpus.vectors import read_vectors
@@ -231,3 +232,14 @@ def test_several_treebanks_at_once(treebanks, tmp_path):
     assert "19 trees held out" in error
     events = list((tmp_path / "model.tensorboard").iterdir())
     assert len(events) == 1
+
+
+def test_quickstart(tmp_path, monkeypatch):
+    """Everything at once, on a real treebank, which is small."""
+    monkeypatch.setenv("SOFTPARSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    result = run("quickstart", "--treebank", "tr_twt", "--epochs", 1, "-o", "here")
+    assert "whole sentences" in result.stdout
+    assert "güzel" in result.stdout
+    assert ElementTree.parse(tmp_path / "here" / "example.svg").getroot().tag.endswith("svg")
+    softparse.load(tmp_path / "here" / "model")

@@ -1,6 +1,7 @@
 """The examples of the README and the docs run, and its commands are those of continuous integration."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,12 @@ def blocks(page, language):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_examples_run(page):
-    """The blocks of a page run one after the other, as a reader would type them."""
+def test_examples_run(page, model, treebanks, tmp_path, monkeypatch):
+    """The blocks of a page run one after the other, as a reader would type them who has a model and trees."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(model, "MODEL")
+    shutil.copy(treebanks / "train.conllu", "trees.conllu")
+    shutil.copy(treebanks / "dev.conllu", "dev.conllu")
     names: dict = {}
     for code in blocks(page, "python"):
         exec(compile(code, str(page), "exec"), names)

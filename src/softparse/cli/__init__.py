@@ -17,6 +17,7 @@ from .check import check, split
 from .demo import demo
 from .evaluate import evaluate
 from .parse import parse
+from .quickstart import quickstart
 from .resources import treebank, vectors
 from .show import info, show
 from .train import train
@@ -55,5 +56,5 @@ def main(traceback: bool) -> None:
     """Dependency parsing with few trees."""
 
 
-for _command in (train, parse, evaluate, check, split, treebank, vectors, show, info, demo):
+for _command in (quickstart, train, parse, evaluate, check, split, treebank, vectors, show, info, demo):
     main.add_command(_command)
