@@ -1,5 +1,7 @@
 import os
 
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does, before torch is imported
+
 import pytest
 import torch
 from hypothesis import settings

@@ -35,7 +35,7 @@ class TrainConfig:
     batch_sentences: int = at_least(16, 1)
     batch_words: int = at_least(400, 1)  # with padding; a longer sentence is a batch of its own
     optimizer: str = choice("adam", "adadelta")
-    learning_rate: float = at_least(3e-3, 0.0)
+    learning_rate: float = at_least(4e-3, 0.0)
     beta2: float = at_least(0.9, 0.0, below=1.0)
     schedule: str = choice("linear", "constant")  # to zero at the last step, or none
     warmup: float = at_least(0.05, 0.0, below=1.0)  # part of all steps

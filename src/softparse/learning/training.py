@@ -69,12 +69,9 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
         torch.manual_seed(config.train.seed + 7919 * (group.rank + 1))
     loop = Loop(parser, found.train, found.dev, config.train, group, observer)
     fingerprint = _fingerprint(found.train, found.dev, parser.vocabulary)
-    if output and resume:
-        saved = state.load(output, config, fingerprint)
-        if saved is not None:
-            loop.load_state_dict(saved)
-    elif output and group.is_first:
-        state.discard(output)
+    saved = state.load(output, config, fingerprint) if output and resume else None
+    if saved is not None:
+        loop.load_state_dict(saved)
     best: list[dict[str, Tensor]] = []
 
     def keep(record: Record) -> None:
@@ -98,8 +95,10 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
             with open(state.place(output) / HISTORY, "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(entry) + "\n" for entry in loop.progress.history)
 
-    observer.started(found.counts | {"labels": len(parser.vocabulary.labels), "words": len(parser.vocabulary.words)},
-                     loop.steps)  # fmt: skip
+    vocabulary = {"labels": len(parser.vocabulary.labels), "vocabulary": len(parser.vocabulary.words)}
+    observer.started(found.counts | vocabulary, loop.steps)
+    if saved is None:
+        save()  # from now on, a run that is killed can be told from one that is complete
     with _stopping(loop):
         loop.run(keep, save)
     if output and group.is_first:
