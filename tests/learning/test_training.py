@@ -261,3 +261,16 @@ def test_two_processes(treebanks, tmp_path):
     assert metrics["processes"] == 2
     assert metrics["best"]["dev"]["las"] > 90
     assert result.stderr.count("epoch  10/10") == 1  # one process speaks
+
+
+def test_labels_that_only_dev_has(treebanks, tmp_path):
+    (tmp_path / "dev.conllu").write_text(treebank(20, seed=7).replace("advmod", "obl:tmod"))
+    warnings = []
+    observer = Observer()
+    observer.warn = warnings.append
+    data = {"train": [str(treebanks / "train.conllu")], "dev": [str(tmp_path / "dev.conllu")]}
+    train(configure(assignments=[*SMALL, "train.epochs=1"], data=data), observer=observer)
+    (warning,) = warnings
+    assert warning.startswith(f"{tmp_path / 'dev.conllu'}:")
+    assert "'obl:tmod'" in warning
+    assert "sent_id 7-" in warning

@@ -54,7 +54,7 @@ def test_confidence(parser):
     assert isinstance(trees, ProjectiveTrees)
     assert parse.log_probability == pytest.approx(float(trees.log_prob(heads)[0].detach()), abs=1e-4)
     for word, (head, probability) in enumerate(zip(parse.heads, parse.probabilities, strict=True), 1):
-        assert probability == pytest.approx(float(trees.marginals[0, head, word]), abs=1e-4)
+        assert probability == pytest.approx(float(trees.marginals[0, head, word].detach()), abs=1e-4)
     trees.log_partition.sum().backward()
     assert parser.network.words.embedding.weight.grad.abs().sum() > 0
 

@@ -65,7 +65,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, permitted(0o666))
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -73,10 +73,11 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def _umask() -> int:
+def permitted(mode: int) -> int:
+    """A file mode without what the user's settings take away; temporary files are made without any of it."""
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return mode & ~mask
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from torch import Tensor
 from ..configuration import ConfigurationError, as_json
 from ..corpus.batches import Tree
 from ..corpus.problems import CorpusError
+from ..corpus.projectivity import split_label
 from ..corpus.sentence import Sentence
 from ..corpus.vectors import Vectors, read_vectors
 from ..corpus.vocabulary import Vocabulary, normal_form
@@ -124,9 +125,7 @@ def make_parser(config: Config, found: data.Data, observer: Observer) -> Parser:
     counted = [Sentence.from_words(tree.words) for tree in found.train]
     labels = {label for tree in found.train for label in tree.labels}
     vocabulary = Vocabulary.of(counted, labels, config.model.words.least_count)
-    unknown = sorted({label for sentence in found.dev for label in sentence.labels} - labels - {"_"})
-    if unknown:
-        observer.warn(f"labels of the dev set that training never sees: {', '.join(unknown[:10])}")
+    _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
     model, start = config.model, None
     if config.data.init:
         start = folder.load(config.data.init)
@@ -138,6 +137,17 @@ def make_parser(config: Config, found: data.Data, observer: Observer) -> Parser:
     if start is not None:
         copy_weights(start.network, parser.network, config.data.init)
     return parser
+
+
+def _warn_of_unknown_labels(dev: list[Sentence], known: set[str], observer: Observer) -> None:
+    """Each label of the dev set that training never sees, where it comes first."""
+    seen = known | {"_"}
+    for sentence in dev:
+        for word, label in enumerate(sentence.labels, 1):
+            if label not in seen:
+                seen.add(label)
+                message = f"training never sees the label {label!r}, so the parser cannot predict it"
+                observer.warn(str(sentence.problem(message, word, is_error=False)))
 
 
 def _vectors(

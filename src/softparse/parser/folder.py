@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ..configuration import ConfigurationError, as_table, build
-from ..corpus.files import replacing
+from ..corpus.files import permitted, replacing
 from ..corpus.problems import CorpusError
 from ..corpus.vocabulary import Vocabulary
 from .parsing import Parser, ParserConfig
@@ -52,7 +52,7 @@ def write(parser: Parser, folder: str | Path, files: dict[str, str] | None = Non
     temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
         _write_into(parser, temporary, files or {})
-        temporary.chmod(0o777 & ~_umask())
+        temporary.chmod(permitted(0o777))
         if folder.exists():
             _exchange(temporary, folder)
         else:
@@ -98,12 +98,6 @@ def _texts(parser: Parser) -> dict[str, str]:
     from .card import model_card
 
     return {METRICS: json.dumps(parser.metrics, indent=1), CARD: model_card(parser)}
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _exchange(new: Path, old: Path) -> None:
