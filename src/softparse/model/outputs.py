@@ -1,0 +1,81 @@
+"""Predicting words from vectors: four ways to train a distribution over a large vocabulary.
+
+    softmax       the full softmax
+    sampled       softmax over the right word and drawn ones, each of these less the log of its expected number of draws
+    nce           noise-contrastive estimation: the right word against drawn ones, by logistic regression
+    adaptive      a softmax in clusters, rare words in smaller ones (Grave et al. 2017)
+
+Words are numbered from the most frequent one down. Words are drawn by frequency to the power ¾, once for a whole batch.
+`log_prob` is always that of a proper distribution: the full softmax of the weights, or the clusters' own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..configuration import at_least, choice
+
+
+@dataclass(frozen=True)
+class OutputConfig:
+    kind: str = choice("sampled", "softmax", "nce", "adaptive")
+    negatives: int = at_least(25, 1)  # drawn words per right one that is learnt from
+
+
+class Output(nn.Module):
+    """Losses and log-probabilities of words [N] given vectors [N, d]."""
+
+    noise: Tensor
+
+    def __init__(self, config: OutputConfig, inputs: int, counts: Tensor):
+        super().__init__()
+        self.config = config
+        size = len(counts)
+        weights = counts.double().clamp(min=1) ** 0.75
+        self.register_buffer("noise", (weights / weights.sum()).float(), persistent=False)
+        self.adaptive: nn.AdaptiveLogSoftmaxWithLoss | None = None
+        self.linear: nn.Linear | None = None
+        if config.kind == "adaptive" and size > 3:
+            cutoffs = sorted({max(1, size // 20), max(2, size // 4)})
+            self.adaptive = nn.AdaptiveLogSoftmaxWithLoss(inputs, size, cutoffs, div_value=2.0)
+        else:
+            self.linear = nn.Linear(inputs, size)
+
+    def log_prob(self, states: Tensor, words: Tensor) -> Tensor:
+        """log p(word) [N]."""
+        if self.adaptive is not None:
+            return self.adaptive(states, words).output
+        assert self.linear is not None
+        return -functional.cross_entropy(self.linear(states), words, reduction="none")
+
+    def loss(self, states: Tensor, words: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """What is minimised [N]: −log p(word), or what stands for it."""
+        if self.config.kind not in ("sampled", "nce"):
+            return -self.log_prob(states, words)
+        drawn = torch.multinomial(self.noise, self._draws(len(words)), replacement=True, generator=generator)
+        right, others = self._scores(states, words, drawn)
+        if self.config.kind == "nce":
+            # The draws stand for `negatives` ones of each word.
+            amount = self.config.negatives / len(drawn)
+            odds = torch.log(self.config.negatives * self.noise)
+            false = functional.softplus(others - odds[drawn]).sum(1) * amount
+            return functional.softplus(odds[words] - right) + false
+        # exp(right) + Σ exp(other) / expected number of draws: an unbiased estimate of the softmax's denominator.
+        expected = torch.log(len(drawn) * self.noise[drawn])
+        others = (others - expected).masked_fill(drawn == words[:, None], -torch.inf)
+        return torch.logaddexp(right, others.logsumexp(1)) - right
+
+    def _draws(self, words: int) -> int:
+        """One set of draws for the batch: larger than for one word, since it costs one matrix product."""
+        return max(self.config.negatives, self.config.negatives * words // 10)
+
+    def _scores(self, states: Tensor, words: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores of the right words [N] and of the drawn ones [N, draws]."""
+        assert self.linear is not None
+        weight, bias = self.linear.weight, self.linear.bias
+        right = (states * functional.embedding(words, weight)).sum(1) + bias[words]
+        return right, states @ functional.embedding(drawn, weight).T + bias[drawn]
