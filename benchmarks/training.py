@@ -16,7 +16,7 @@ sys.path[:] = [folder for folder in sys.path if not folder.endswith("benchmarks"
 
 import os
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as the command line does
 
 import argparse
 import json

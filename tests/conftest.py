@@ -1,6 +1,6 @@
 import os
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does, before torch is imported
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as the command line does, before torch is imported
 
 import pytest
 import torch

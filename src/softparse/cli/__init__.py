@@ -27,9 +27,11 @@ class Commands(click.Group):
     """A group whose commands end with a message, never with a traceback, when the input is to blame."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        # Threads that wait must sleep: those of OpenMP spin, and beside other work on the machine, training with two of
-        # them has been seen to take 25 times as long. This has to be said before torch is imported.
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        # OpenMP's threads spin when they wait, for so long that beside other work on the machine training with two of
+        # them has been seen to take 100 times as long; not at all would make it twice as slow on a quiet machine. This
+        # has to be said before torch is imported.
+        if "OMP_WAIT_POLICY" not in os.environ:
+            os.environ.setdefault("GOMP_SPINCOUNT", "1000")
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         try:
             return super().invoke(ctx)
