@@ -127,3 +127,18 @@ def test_wrong_vocabulary(copy):
     (copy / "vocab.json").write_text(json.dumps({"words": ["a", "a"], "counts": [1], "characters": [], "labels": []}))
     with pytest.raises(ModelError, match="not a vocabulary"):
         softparse.load(copy)
+
+
+def test_nothing_but_a_model_is_replaced(model, tmp_path):
+    parser = softparse.load(model)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious.conllu").write_text("trees")
+    (tmp_path / "file").write_text("text")
+    for name in ("mine", "file"):
+        with pytest.raises(ModelError, match="is not a model, so it is not replaced"):
+            parser.save(tmp_path / name)
+    assert (tmp_path / "mine" / "precious.conllu").read_text() == "trees"
+    assert (tmp_path / "file").read_text() == "text"
+    (tmp_path / "empty").mkdir()
+    parser.save(tmp_path / "empty")
+    softparse.load(tmp_path / "empty")

@@ -90,6 +90,7 @@ class Screen(Observer):
         self.bar: Any = None
         self.began = time.monotonic()
         self.first_step: int | None = None
+        self.step = self.steps = 0
 
     def warn(self, message: str) -> None:
         self._line(f"warning: {message}")

@@ -45,6 +45,8 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
     if not group.is_first:
         observer = Observer()
     try:
+        if output:
+            folder.refuse_other_content(output)
         if output and not resume and not force and (Path(output) / folder.CONFIG).exists():
             raise ModelError(f"{output}: there is a model already; use --resume, --force or another name")
         if resume and output and _is_complete(output):

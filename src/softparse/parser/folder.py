@@ -47,7 +47,8 @@ class ModelError(ValueError):
 
 def write(parser: Parser, folder: str | Path, files: dict[str, str] | None = None) -> None:
     """The whole folder; `files` are further text files to put into it."""
-    folder = Path(folder)
+    folder = Path(folder).resolve()
+    refuse_other_content(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
@@ -59,6 +60,13 @@ def write(parser: Parser, folder: str | Path, files: dict[str, str] | None = Non
             os.rename(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def refuse_other_content(folder: str | Path) -> None:
+    """Raise unless there is nothing under this name, an empty folder, or a model: nothing else is ever replaced."""
+    folder = Path(folder)
+    if folder.exists() and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
+        raise ModelError(f"{folder}: is there and is not a model, so it is not replaced; choose another name")
 
 
 def update(parser: Parser, folder: str | Path, files: dict[str, str] | None = None) -> None:
