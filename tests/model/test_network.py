@@ -9,6 +9,7 @@ from softparse.corpus.sentence import Sentence
 from softparse.corpus.vocabulary import Vocabulary
 from softparse.model import scorers
 from softparse.model.characters import CharacterConfig, CharacterEncoder, reversed_within
+from softparse.model.encoder import Mirrored
 from softparse.model.network import ModelConfig, Network
 
 SENTENCES = [["They", "walk", "the", "dog", "."], ["Yes"], ["A", "12", "b", "They", "unfathomably", "c", "d"]]
@@ -34,14 +35,15 @@ def network(**settings):
 def test_scores_do_not_depend_on_the_batch(characters, kind):
     net = network(characters=characters, kind=kind, label_kind=kind)
     with torch.no_grad():
-        together = net.states(Numbering(vocabulary(), {}).batch(SENTENCES))
+        together = net.views(Numbering(vocabulary(), {}).batch(SENTENCES))
         arcs = net.arc_scores(together)
-        heads = torch.zeros(together.shape[:2], dtype=torch.long)
+        heads = torch.zeros(arcs.shape[:2], dtype=torch.long)
         labels = net.label_scores(together, heads)
         for row, words in enumerate(SENTENCES):
-            alone = net.states(Numbering(vocabulary(), {}).batch([words]))
+            alone = net.views(Numbering(vocabulary(), {}).batch([words]))
             size = len(words) + 1
-            torch.testing.assert_close(alone[0], together[row, :size], atol=1e-6, rtol=1e-5)
+            for mine, other in zip(alone, together, strict=True):
+                torch.testing.assert_close(mine[0], other[row, :size], atol=1e-6, rtol=1e-5)
             torch.testing.assert_close(net.arc_scores(alone)[0], arcs[row, :size, :size], atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(
                 net.label_scores(alone, heads[:1, :size])[0], labels[row, :size], atol=1e-5, rtol=1e-5
@@ -51,35 +53,55 @@ def test_scores_do_not_depend_on_the_batch(characters, kind):
 def test_arc_perceptron_is_its_formula():
     net = network(kind="perceptron")
     states = torch.randn(2, 4, 14)
-    scorer = net.arcs
+    views = net.projection(states)
+    weight, bias = net.projection.linear.weight, net.projection.linear.bias
     for head in range(4):
         for modifier in range(4):
-            hidden = torch.tanh(scorer.of_head(states[:, head]) + scorer.of_modifier(states[:, modifier]))
-            torch.testing.assert_close(scorer(states)[:, head, modifier], scorer.output(hidden)[:, 0])
+            hidden = states[:, head] @ weight[:5].T + states[:, modifier] @ weight[5:10].T + bias[:5] + bias[5:10]
+            expected = net.arcs.output(torch.tanh(hidden))[:, 0]
+            torch.testing.assert_close(net.arc_scores(views)[:, head, modifier], expected)
 
 
 def test_arc_perceptron_in_parts(monkeypatch):
     scorer = network(kind="perceptron").arcs
-    states = torch.randn(2, 9, 14)
+    heads, modifiers = torch.randn(2, 2, 9, 5)
     with torch.no_grad():
-        whole = scorer(states)
+        whole = scorer(heads, modifiers)
         monkeypatch.setattr(scorers, "MOST_NUMBERS", 100)
-        torch.testing.assert_close(scorer(states), whole)
+        torch.testing.assert_close(scorer(heads, modifiers), whole)
 
 
 def test_biaffine_is_its_formula():
     net = network(kind="biaffine", label_kind="biaffine")
     torch.nn.init.normal_(net.arcs.form.weight)
     torch.nn.init.normal_(net.labels.form.weight)
-    states, heads = torch.randn(1, 4, 14), torch.tensor([[0, 2, 0, 1]])
-    head, modifier = net.arcs.of_head(states)[0], net.arcs.of_modifier(states)[0]
+    views, heads = net.projection(torch.randn(1, 4, 14)), torch.tensor([[0, 2, 0, 1]])
+    parts = [torch.nn.functional.leaky_relu(view[0], 0.1) for view in views]
+    head, modifier = parts[:2]
     expected = torch.einsum("hi,ij,mj->hm", head, net.arcs.form.weight, modifier) + (head @ net.arcs.form.bias)[:, None]
-    torch.testing.assert_close(net.arcs(states)[0], expected)
-    head, modifier = net.labels.of_head(states)[0, heads[0]], net.labels.of_modifier(states)[0]
+    torch.testing.assert_close(net.arc_scores(views)[0], expected)
+    head, modifier = parts[2][heads[0]], parts[3]
     form = net.labels.form.weight.view(3, 4, 4)
     expected = torch.einsum("mi,lij,mj->ml", head, form, modifier) + head @ net.labels.form.bias.view(3, 4).T
     expected = expected + net.labels.of_both(torch.cat([head, modifier], -1))
-    torch.testing.assert_close(net.labels(states, heads)[0], expected)
+    torch.testing.assert_close(net.label_scores(views, heads)[0], expected)
+
+
+def test_layers_of_biaffine_forms_start_orthogonal():
+    net = network(kind="biaffine", label_kind="perceptron")
+    weight = net.projection.linear.weight
+    for part in weight[:5], weight[5:10]:
+        torch.testing.assert_close(part @ part.T, torch.eye(5), atol=1e-5, rtol=0)
+    assert net.projection.linear.bias[:10].eq(0).all()
+    assert net.projection.linear.bias[10:].ne(0).all()
+
+
+def test_reading_backwards_has_its_gradient():
+    states = torch.randn(3, 2, 4, dtype=torch.float64, requires_grad=True)
+    rows = torch.tensor([[4, 1], [2, 3], [0, 5]])  # sentences of 3 words, and of 1; its own inverse
+    assert torch.equal(Mirrored.apply(states, rows)[0, 0], states[2, 0])
+    assert torch.equal(Mirrored.apply(states, rows)[1, 1], states[1, 1])
+    assert torch.autograd.gradcheck(lambda x: Mirrored.apply(x, rows), states)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5])

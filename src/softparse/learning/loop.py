@@ -132,12 +132,12 @@ class Loop:
     def _backward(self, trees: list[Tree], divisor: float) -> tuple[float, float]:
         """Gradients of the losses of these trees; returns the losses of arcs and labels."""
         batch = self.parser.numbering.training_batch(trees).to(self.parser.device)
-        states = self.network.states(batch)
+        views = self.network.views(batch)
         single_root = self.parser.config.decoding.single_root
-        arcs = arc_loss(self.config.arc_loss, self.network.arc_scores(states), batch, single_root)
+        arcs = arc_loss(self.config.arc_loss, self.network.arc_scores(views), batch, single_root)
         assert batch.heads is not None
         assert batch.labels is not None
-        labels = label_loss(self.config.label_loss, self.network.label_scores(states, batch.heads), batch.labels)
+        labels = label_loss(self.config.label_loss, self.network.label_scores(views, batch.heads), batch.labels)
         ((arcs + self.config.label_weight * labels) / divisor).backward()
         return float(arcs.detach()), float(labels.detach())
 

@@ -7,6 +7,7 @@ comes last and cannot reach a word, and a word's state does not depend on what i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -43,14 +44,28 @@ class Encoder(nn.Module):
         for layer, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if layer > 0:
                 states = dropped(states, self.config.dropout, self.training, time=0)
-            reverse = backward(_taken(states, mirror))[0]
-            states = torch.cat([forward(states)[0], _taken(reverse, mirror)], -1)
+            reverse = backward(Mirrored.apply(states, mirror))[0]
+            states = torch.cat([forward(states)[0], Mirrored.apply(reverse, mirror)], -1)
         return dropped(states, self.config.dropout, self.training, time=0).transpose(0, 1)
 
 
+class Mirrored(torch.autograd.Function):
+    """Sentences read backwards. The rows are their own inverse, so the gradient is mirrored in the same way; torch's
+    own look-up would have to sum up gradients, in case a row was taken twice."""
+
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, rows: Tensor) -> Tensor:
+        ctx.rows = rows
+        return _taken(states, rows)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return _taken(gradients[0], ctx.rows), None
+
+
 def _taken(states: Tensor, rows: Tensor) -> Tensor:
-    # As a look-up of rows, which is faster than `gather`, forward and backward.
-    return nn.functional.embedding(rows, states.flatten(0, 1))
+    """[n + 1, B, d] with row `rows[i, b]` of the flat states at i, b."""
+    return states.flatten(0, 1).index_select(0, rows.flatten()).view_as(states)
 
 
 def _lstm(inputs: int, hidden: int) -> nn.LSTM:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ..corpus.batches import Batch
 from ..corpus.vocabulary import Vocabulary
 from .encoder import Encoder, EncoderConfig
-from .scorers import ScorerConfig, arc_scorer, label_scorer
+from .scorers import Projection, ScorerConfig, Views, arc_scorer, label_scorer
 from .words import WordConfig, WordRepresentation
 
 
@@ -21,23 +21,24 @@ class ModelConfig:
 
 
 class Network(nn.Module):
-    """Encoder and scorers. `states` once, then scores of arcs, then of labels for the arcs chosen."""
+    """Encoder and scorers. `views` once, then scores of arcs, then of labels for the arcs chosen."""
 
     def __init__(self, config: ModelConfig, vocabulary: Vocabulary, vectors: Tensor | None = None):
         super().__init__()
         self.words = WordRepresentation(config.words, vocabulary, vectors)
         self.encoder = Encoder(config.encoder, self.words.dimension)
-        self.arcs = arc_scorer(config.scorer, self.encoder.dimension)
-        self.labels = label_scorer(config.scorer, self.encoder.dimension, max(1, len(vocabulary.labels)))
+        self.projection = Projection(config.scorer, self.encoder.dimension)
+        self.arcs = arc_scorer(config.scorer)
+        self.labels = label_scorer(config.scorer, max(1, len(vocabulary.labels)))
 
-    def states(self, batch: Batch) -> Tensor:
-        """[B, n + 1, 2·hidden]"""
-        return self.encoder(self.words(batch), batch.lengths)
+    def views(self, batch: Batch) -> Views:
+        """What the scorers see of every word."""
+        return self.projection(self.encoder(self.words(batch), batch.lengths))
 
-    def arc_scores(self, states: Tensor) -> Tensor:
+    def arc_scores(self, views: Views) -> Tensor:
         """[B, n + 1, n + 1], head first."""
-        return self.arcs(states)
+        return self.arcs(views.arc_head, views.arc_modifier)
 
-    def label_scores(self, states: Tensor, heads: Tensor) -> Tensor:
+    def label_scores(self, views: Views, heads: Tensor) -> Tensor:
         """[B, n + 1, labels] of the arcs from `heads` [B, n + 1]."""
-        return self.labels(states, heads)
+        return self.labels(views.label_head, views.label_modifier, heads)

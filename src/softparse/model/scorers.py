@@ -1,12 +1,13 @@
 """Scores of arcs for all pairs of words, and of labels for given arcs.
 
-perceptron   v · tanh(W_h x_h + W_m x_m + b)             (Kiperwasser & Goldberg)
+perceptron   v · tanh(W_h x_h + W_m x_m + b)                (Kiperwasser & Goldberg)
 biaffine     [f(x_h); 1]ᵀ U [g(x_m); 1], f and g one layer  (Dozat & Manning)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -26,14 +27,40 @@ class ScorerConfig:
     dropout: float = at_least(0.0, 0.0, below=1.0)
 
 
-def arc_scorer(config: ScorerConfig, inputs: int) -> nn.Module:
-    return ArcPerceptron(config, inputs) if config.kind == "perceptron" else ArcBiaffine(config, inputs)
+class Views(NamedTuple):
+    """A word as its neighbours may see it, [B, n + 1, ...] each: as head and as modifier, for arcs and for labels."""
+
+    arc_head: Tensor
+    arc_modifier: Tensor
+    label_head: Tensor
+    label_modifier: Tensor
 
 
-def label_scorer(config: ScorerConfig, inputs: int, labels: int) -> nn.Module:
-    if config.label_kind == "perceptron":
-        return LabelPerceptron(config, inputs, labels)
-    return LabelBiaffine(config, inputs, labels)
+class Projection(nn.Module):
+    """States [B, n + 1, d] to the views of every word, by one matrix product for all four."""
+
+    def __init__(self, config: ScorerConfig, inputs: int):
+        super().__init__()
+        self.sizes = [config.arc, config.arc, config.label, config.label]
+        self.linear = nn.Linear(inputs, sum(self.sizes))
+        kinds = [config.kind, config.kind, config.label_kind, config.label_kind]
+        parts = zip(kinds, self.linear.weight.split(self.sizes), self.linear.bias.split(self.sizes), strict=True)
+        with torch.no_grad():
+            for kind, weight, bias in parts:
+                if kind == "biaffine":
+                    nn.init.orthogonal_(weight)
+                    nn.init.zeros_(bias)
+
+    def forward(self, states: Tensor) -> Views:
+        return Views(*self.linear(states).split(self.sizes, -1))
+
+
+def arc_scorer(config: ScorerConfig) -> nn.Module:
+    return ArcPerceptron(config) if config.kind == "perceptron" else ArcBiaffine(config)
+
+
+def label_scorer(config: ScorerConfig, labels: int) -> nn.Module:
+    return LabelPerceptron(config, labels) if config.label_kind == "perceptron" else LabelBiaffine(config, labels)
 
 
 def heads_of(states: Tensor, heads: Tensor) -> Tensor:
@@ -44,16 +71,14 @@ def heads_of(states: Tensor, heads: Tensor) -> Tensor:
 
 
 class ArcPerceptron(nn.Module):
-    """[B, n + 1, d] to scores [B, n + 1, n + 1] of head → modifier."""
+    """Scores [B, n + 1, n + 1] of head → modifier."""
 
-    def __init__(self, config: ScorerConfig, inputs: int):
+    def __init__(self, config: ScorerConfig):
         super().__init__()
-        self.of_head = nn.Linear(inputs, config.arc)
-        self.of_modifier = nn.Linear(inputs, config.arc, bias=False)
         self.output = nn.Linear(config.arc, 1)
 
-    def forward(self, states: Tensor) -> Tensor:
-        heads, modifiers = self.of_head(states), self.of_modifier(states)[:, None]
+    def forward(self, heads: Tensor, modifiers: Tensor) -> Tensor:
+        modifiers = modifiers[:, None]
         rows = heads.shape[1]
         if not torch.is_grad_enabled():  # a long sentence some heads at a time
             rows = max(1, min(rows, MOST_NUMBERS // max(1, modifiers.numel())))
@@ -65,56 +90,47 @@ class ArcPerceptron(nn.Module):
 class LabelPerceptron(nn.Module):
     """Scores [B, n + 1, labels] of the arcs from the given heads."""
 
-    def __init__(self, config: ScorerConfig, inputs: int, labels: int):
+    def __init__(self, config: ScorerConfig, labels: int):
         super().__init__()
-        self.of_head = nn.Linear(inputs, config.label)
-        self.of_modifier = nn.Linear(inputs, config.label, bias=False)
         self.output = nn.Linear(config.label, labels)
         self.dropout = config.dropout
 
-    def forward(self, states: Tensor, heads: Tensor) -> Tensor:
-        hidden = torch.tanh(heads_of(self.of_head(states), heads) + self.of_modifier(states))
+    def forward(self, as_heads: Tensor, modifiers: Tensor, heads: Tensor) -> Tensor:
+        hidden = torch.tanh(heads_of(as_heads, heads) + modifiers)
         return self.output(dropped(hidden, self.dropout, self.training))
 
 
-class _Layer(nn.Module):
-    """One layer in front of a biaffine form."""
-
-    def __init__(self, inputs: int, outputs: int, dropout: float):
-        super().__init__()
-        self.linear = nn.Linear(inputs, outputs)
-        nn.init.orthogonal_(self.linear.weight)
-        nn.init.zeros_(self.linear.bias)
-        self.dropout = dropout
-
-    def forward(self, states: Tensor) -> Tensor:
-        return dropped(nn.functional.leaky_relu(self.linear(states), 0.1), self.dropout, self.training)
-
-
 class ArcBiaffine(nn.Module):
-    def __init__(self, config: ScorerConfig, inputs: int):
+    """The same, as a biaffine form of f(x_h) and g(x_m)."""
+
+    def __init__(self, config: ScorerConfig):
         super().__init__()
-        self.of_head = _Layer(inputs, config.arc, config.dropout)
-        self.of_modifier = _Layer(inputs, config.arc, config.dropout)
         self.form = nn.Linear(config.arc, config.arc)  # its bias: how likely a word is a head at all
         nn.init.zeros_(self.form.weight)
+        self.dropout = config.dropout
 
-    def forward(self, states: Tensor) -> Tensor:
+    def forward(self, heads: Tensor, modifiers: Tensor) -> Tensor:
         # s[h, m] = f(x_h) · (U g(x_m) + u)
-        return self.of_head(states) @ self.form(self.of_modifier(states)).transpose(1, 2)
+        heads, modifiers = (_activated(view, self.dropout, self.training) for view in (heads, modifiers))
+        return heads @ self.form(modifiers).transpose(1, 2)
 
 
 class LabelBiaffine(nn.Module):
-    def __init__(self, config: ScorerConfig, inputs: int, labels: int):
+    def __init__(self, config: ScorerConfig, labels: int):
         super().__init__()
         self.labels, self.hidden = labels, config.label
-        self.of_head = _Layer(inputs, config.label, config.dropout)
-        self.of_modifier = _Layer(inputs, config.label, config.dropout)
         self.form = nn.Linear(config.label, labels * config.label)
         self.of_both = nn.Linear(2 * config.label, labels)
         nn.init.zeros_(self.form.weight)
+        self.dropout = config.dropout
 
-    def forward(self, states: Tensor, heads: Tensor) -> Tensor:
-        head, modifier = heads_of(self.of_head(states), heads), self.of_modifier(states)
+    def forward(self, as_heads: Tensor, modifiers: Tensor, heads: Tensor) -> Tensor:
+        head = heads_of(_activated(as_heads, self.dropout, self.training), heads)
+        modifier = _activated(modifiers, self.dropout, self.training)
         form = self.form(modifier).unflatten(-1, (self.labels, self.hidden))
         return (form @ head[..., None])[..., 0] + self.of_both(torch.cat([head, modifier], -1))
+
+
+def _activated(view: Tensor, dropout: float, training: bool) -> Tensor:
+    """What stands in front of a biaffine form."""
+    return dropped(nn.functional.leaky_relu(view, 0.1), dropout, training)

@@ -139,7 +139,7 @@ class Parser:
     def trees(self, sentences: Sequence[Words], *, single_root: bool | None = None) -> ProjectiveTrees:
         """The distribution over projective trees of a batch, differentiable in the network's parameters."""
         batch = self.numbering.batch([_words(sentence) for sentence in sentences]).to(self.device)
-        scores = self.network.arc_scores(self.network.states(batch))
+        scores = self.network.arc_scores(self.network.views(batch))
         single = self.config.decoding.single_root if single_root is None else single_root
         return ProjectiveTrees(scores, batch.lengths, single_root=single)
 
@@ -151,9 +151,9 @@ class Parser:
         self.network.eval()
         words = [_words(sentence) for sentence in sentences]
         batch = self.numbering.batch(words).to(self.device)
-        states = self.network.states(batch)
+        views = self.network.views(batch)
         kind = NonProjectiveTrees if decoding.method == "nonprojective" else ProjectiveTrees
-        trees: TreeDistribution = kind(self.network.arc_scores(states), batch.lengths, single_root=decoding.single_root)
+        trees: TreeDistribution = kind(self.network.arc_scores(views), batch.lengths, single_root=decoding.single_root)
         known = _known_heads(sentences, batch) if complete else None
         if known is not None:
             trees = _restricted(trees, known, sentences, kind)
@@ -164,7 +164,7 @@ class Parser:
             heads = (trees.mbr if decoding.method == "mbr" else trees.mode)[None]
             logs = trees.log_prob(heads) if confidence else None
         marginals = trees.marginals if confidence else None
-        labels = torch.stack([self.network.label_scores(states, tree).argmax(-1) for tree in heads])
+        labels = torch.stack([self.network.label_scores(views, tree).argmax(-1) for tree in heads])
         self.network.train(was_training)
         ranked = [
             self._read_out(
