@@ -30,10 +30,11 @@ def by_formula(made, words, tree, latent):
     vectors = []
     for i in range(1, size + 1):
         centre = i if made.config.arcs == "incident" else i - 1
-        total = made.of_itself(r[i - 1])
+        total = made.convolution.of_itself(r[i - 1])
         for k in range(centre):
             state = r[k] if made.config.states == "after" else (r[k - 1] if k > 0 else first)
-            total = total + tree[k, centre] * made.of_heads(state) + tree[centre, k] * made.of_modifiers(state)
+            total = total + tree[k, centre] * made.convolution.of_heads(state)
+            total = total + tree[centre, k] * made.convolution.of_modifiers(state)
         vectors.append(torch.tanh(total))
     return torch.stack(vectors)
 

@@ -14,7 +14,7 @@ from .sentence import UNKNOWN as UNKNOWN_HEAD
 from .vocabulary import PADDING_ID, ROOT_ID, Vocabulary, normal_form
 
 Item = TypeVar("Item")
-Form = tuple[int, int, list[int]]  # word, external vector, characters
+Form = tuple[int, int, int, list[int]]  # word, external vector, word to generate, characters
 
 LONGEST_SPELLING = 24
 CACHED_FORMS = 200_000
@@ -31,6 +31,7 @@ class Batch:
     lengths: Tensor  # [B]
     heads: Tensor | None = None  # [B, n + 1], -1 where unknown and at position 0 and in padding
     labels: Tensor | None = None  # [B, n + 1], -1 likewise
+    targets: Tensor | None = None  # [B, n + 1] words in the vocabulary of the generative model
 
     def to(self, device: torch.device | str) -> Batch:
         if torch.device(device).type == "cpu":
@@ -58,11 +59,12 @@ class Tree:
 
 
 class Numbering:
-    """Turns words (and trees) into batches for a vocabulary and external vectors."""
+    """Turns words (and trees) into batches for a vocabulary, external vectors, and a vocabulary to generate."""
 
-    def __init__(self, vocabulary: Vocabulary, external: Mapping[str, int]):
+    def __init__(self, vocabulary: Vocabulary, external: Mapping[str, int], generated: Vocabulary | None = None):
         self.vocabulary = vocabulary
         self.external = external  # rows of the vectors by word, from 1
+        self.generated = generated
         self._forms: dict[str, Form] = {}
 
     def _look_up(self, form: str) -> Form:
@@ -70,7 +72,8 @@ class Numbering:
         if found is None:
             row = self.external.get(form) or self.external.get(normal_form(form)) or 0
             spelling = self.vocabulary.spelling(form, LONGEST_SPELLING)
-            found = self.vocabulary.word_id(form), row, spelling
+            target = self.generated.word_id(form) if self.generated else 0
+            found = self.vocabulary.word_id(form), row, target, spelling
             if len(self._forms) >= CACHED_FORMS:
                 self._forms.clear()
             self._forms[form] = found
@@ -78,11 +81,9 @@ class Numbering:
 
     def batch(self, sentences: Sequence[Sequence[str]]) -> Batch:
         size = max(map(len, sentences)) + 1
-        words = np.full((len(sentences), size), PADDING_ID, np.int64)
-        external = np.zeros((len(sentences), size), np.int64)
         forms = np.zeros((len(sentences), size), np.int64)
         places: dict[str, int] = {}
-        found: list[Form] = [(PADDING_ID, 0, [ROOT_ID]), (ROOT_ID, 0, [ROOT_ID])]
+        found: list[Form] = [(PADDING_ID, 0, PADDING_ID, [ROOT_ID]), (ROOT_ID, 0, ROOT_ID, [ROOT_ID])]
         for row, sentence in enumerate(sentences):
             indexes = [1]
             for form in sentence:
@@ -92,14 +93,15 @@ class Numbering:
                     found.append(self._look_up(form))
                 indexes.append(place)
             forms[row, : len(indexes)] = indexes
-        table = np.array([item[:2] for item in found], np.int64)
+        table = np.array([item[:3] for item in found], np.int64)
         words, external = table[forms, 0], table[forms, 1]
-        longest = max(len(item[2]) for item in found)
+        longest = max(len(item[3]) for item in found)
         spellings = np.zeros((len(found), longest), np.int64)
-        for row, (_, _, spelling) in enumerate(found):
+        for row, (*_, spelling) in enumerate(found):
             spellings[row, : len(spelling)] = spelling
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
-        return Batch(*(torch.from_numpy(array) for array in (words, external, forms, spellings, lengths)))
+        batch = Batch(*(torch.from_numpy(array) for array in (words, external, forms, spellings, lengths)))
+        return replace(batch, targets=torch.from_numpy(table[forms, 2])) if self.generated else batch
 
     def training_batch(self, trees: Sequence[Tree]) -> Batch:
         batch = self.batch([tree.words for tree in trees])

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from ..configuration import at_least, choice
+from .convolution import TreeConvolution
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,7 @@ class Decoder(nn.Module):
         self.start = nn.Parameter(torch.zeros(inputs))
         self.lstm = nn.LSTM(inputs, config.hidden)
         self.from_latent = nn.Linear(latent, config.hidden) if latent not in (0, config.hidden) else None
-        self.of_itself = nn.Linear(config.hidden, config.hidden)
-        self.of_heads = nn.Linear(config.hidden, config.hidden, bias=False)
-        self.of_modifiers = nn.Linear(config.hidden, config.hidden, bias=False)
+        self.convolution = TreeConvolution(config.hidden, config.hidden)
 
     def forward(self, words: Tensor, trees: Tensor, latent: Tensor | None = None) -> Tensor:
         """[..., B, n, hidden], the i-th for word i + 1, from embeddings [B, n, d] of the words and trees
@@ -55,9 +54,7 @@ class Decoder(nn.Module):
         states, before = self._states(words, latent)
         is_literal = self.config.states == "before"
         spoken = torch.cat([before[:, None], states[:, :-1]], 1) if is_literal else states
-        heads, modifiers = self._arcs(trees)
-        combined = self.of_itself(states) + heads @ self.of_heads(spoken) + modifiers @ self.of_modifiers(spoken)
-        return torch.tanh(combined)
+        return self.convolution(states, spoken, *arcs_to_the_left(trees, self.config.arcs))
 
     def _states(self, words: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor]:
         """r^0 … r^(n−1) [B, n, hidden], and the state before them."""
@@ -70,12 +67,13 @@ class Decoder(nn.Module):
         states, _ = self.lstm(inputs, (first[None], torch.zeros_like(first)[None]))
         return states.transpose(0, 1), first
 
-    def _arcs(self, trees: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights [..., B, n, n] of the states r^0 … r^(n−1) for each word to predict, as its heads and modifiers."""
-        heads, modifiers = trees.transpose(-1, -2), trees  # [..., word, other]
-        if self.config.arcs == "incident":
-            heads, modifiers = heads[..., 1:, :-1], modifiers[..., 1:, :-1]
-            return heads.tril(), modifiers.tril()  # row i − 1 is word i, and column h < i
-        # Row i − 1 is about word i − 1, and column h < i − 1; nothing is known before word 1.
-        heads, modifiers = heads[..., :-1, :-1], modifiers[..., :-1, :-1]
-        return heads.tril(-1), modifiers.tril(-1)
+
+def arcs_to_the_left(trees: Tensor, which: str) -> tuple[Tensor, Tensor]:
+    """Weights [..., B, n, n] of the states r^0 … r^(n−1) for each word to predict, as its heads and its modifiers."""
+    heads, modifiers = trees.transpose(-1, -2), trees  # [..., word, other]
+    if which == "incident":
+        heads, modifiers = heads[..., 1:, :-1], modifiers[..., 1:, :-1]
+        return heads.tril(), modifiers.tril()  # row i − 1 is word i, and column h < i
+    # Row i − 1 is about word i − 1, and column h < i − 1; nothing is known before word 1.
+    heads, modifiers = heads[..., :-1, :-1], modifiers[..., :-1, :-1]
+    return heads.tril(-1), modifiers.tril(-1)

@@ -7,7 +7,7 @@ comes last and cannot reach a word, and a word's state does not depend on what i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -23,8 +23,17 @@ class EncoderConfig:
     dropout: float = at_least(0.0, 0.0, below=1.0)  # of the input of every layer but the first, and of the output
 
 
+class Encoded(NamedTuple):
+    """A batch as the encoder sees it, [B, n + 1, ...] each."""
+
+    words: Tensor  # what it reads
+    forwards: Tensor  # states of the first layer: the one at k has read the root and words 1 … k,
+    backwards: Tensor  # and this one words n … k
+    states: Tensor  # of the last layer, 2·hidden
+
+
 class Encoder(nn.Module):
-    """[B, n + 1, inputs] to [B, n + 1, 2·hidden]."""
+    """[B, n + 1, inputs] to states of its first and of its last layer."""
 
     def __init__(self, config: EncoderConfig, inputs: int):
         super().__init__()
@@ -34,19 +43,23 @@ class Encoder(nn.Module):
         self.backwards = nn.ModuleList(_lstm(size, config.hidden) for size in sizes)
         self.dimension = 2 * config.hidden
 
-    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Encoded:
         """`lengths` count words, without the root at position 0."""
         batch, size, _ = inputs.shape
         position = torch.arange(size, device=inputs.device)[:, None]
         place = torch.where(position <= lengths, lengths - position, position)  # [n + 1, B]
         mirror = place * batch + torch.arange(batch, device=inputs.device)  # rows of [(n + 1)·B, d]; its own inverse
         states = inputs.transpose(0, 1)  # time first, as the LSTM's kernels like it
-        for layer, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True)):
-            if layer > 0:
+        first: list[Tensor] = []
+        for forward, backward in zip(self.forwards, self.backwards, strict=True):
+            if first:
                 states = dropped(states, self.config.dropout, self.training, time=0)
-            reverse = backward(Mirrored.apply(states, mirror))[0]
-            states = torch.cat([forward(states)[0], Mirrored.apply(reverse, mirror)], -1)
-        return dropped(states, self.config.dropout, self.training, time=0).transpose(0, 1)
+            ahead = forward(states)[0]
+            back = Mirrored.apply(backward(Mirrored.apply(states, mirror))[0], mirror)
+            first = first or [ahead, back]
+            states = torch.cat([ahead, back], -1)
+        states = dropped(states, self.config.dropout, self.training, time=0)
+        return Encoded(inputs, *(tensor.transpose(0, 1) for tensor in (*first, states)))
 
 
 class Mirrored(torch.autograd.Function):

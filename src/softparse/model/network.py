@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ..corpus.batches import Batch
 from ..corpus.vocabulary import Vocabulary
-from .encoder import Encoder, EncoderConfig
+from .encoder import Encoded, Encoder, EncoderConfig
 from .scorers import Projection, ScorerConfig, Views, arc_scorer, label_scorer
 from .words import WordConfig, WordRepresentation
 
@@ -31,9 +31,12 @@ class Network(nn.Module):
         self.arcs = arc_scorer(config.scorer)
         self.labels = label_scorer(config.scorer, max(1, len(vocabulary.labels)))
 
+    def encoded(self, batch: Batch) -> Encoded:
+        return self.encoder(self.words(batch), batch.lengths)
+
     def views(self, batch: Batch) -> Views:
         """What the scorers see of every word."""
-        return self.projection(self.encoder(self.words(batch), batch.lengths))
+        return self.projection(self.encoded(batch).states)
 
     def arc_scores(self, views: Views) -> Tensor:
         """[B, n + 1, n + 1], head first."""

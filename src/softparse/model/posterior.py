@@ -16,6 +16,7 @@ class PosteriorConfig:
     hidden: int = at_least(100, 1)
     dimension: int = at_least(100, 1)  # of z
     bound: str = choice("tanh", "hardtanh")  # of means and log-variances
+    shared: bool = False  # read the states of the encoder's first layer instead of the words
 
 
 class Gaussian(NamedTuple):
