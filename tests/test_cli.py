@@ -234,6 +234,27 @@ def test_several_treebanks_at_once(treebanks, tmp_path):
     assert len(events) == 1
 
 
+def test_data_in_a_configuration_file(treebanks, tmp_path):
+    """What is given on the command line wins, and only where it is given."""
+    train, dev, model = treebanks / "train.conllu", treebanks / "dev.conllu", tmp_path / "model"
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        f'[data]\ntrain = ["{train}"]\ndev = "{dev}"\noutput = "{model}"\n'
+        "[train]\nepochs = 1\nseed = 4\n[model.encoder]\nhidden = 16\n"
+    )
+    run("train", "--config", file)
+    settings = json.loads((model / "metrics.json").read_text())["settings"]
+    assert settings["data"]["train"] == [str(train)]
+    assert settings["data"]["dev"] == [str(dev)]
+    run("train", "--config", file, "--train", dev, "-o", tmp_path / "other", "--seed", 5)
+    settings = json.loads((tmp_path / "other" / "metrics.json").read_text())["settings"]
+    assert settings["data"]["train"] == settings["data"]["dev"] == [str(dev)]
+    assert settings["train"]["seed"] == 5
+    file.write_text(f'[data]\ntrain = ["{train}"]\n')
+    assert "-o is missing" in run("train", "--config", file, code=2).stderr
+    assert "--train is missing" in run("train", "-o", tmp_path / "none", code=2).stderr
+
+
 def test_quickstart(tmp_path, monkeypatch):
     """Everything at once, on a real treebank, which is small."""
     monkeypatch.setenv("SOFTPARSE_CACHE", str(tmp_path / "cache"))

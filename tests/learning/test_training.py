@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -21,16 +19,7 @@ from softparse.learning.training import train
 from softparse.parser import ModelError
 from tests.conftest import SMALL
 from tests.grammar import treebank
-
-
-def small(treebanks, output="", *more, preset="default", dev=True, **data):
-    files = {"train": [str(treebanks / "train.conllu")], "dev": [str(treebanks / "dev.conllu")] if dev else []}
-    assignments = [*SMALL, "train.epochs=4", "train.learning_rate=0.01", *more]
-    return configure(preset, assignments=assignments, data={**files, "output": str(output), **data})
-
-
-def weights(folder):
-    return (folder / "model.safetensors").read_bytes()
+from tests.learning.runs import StopAt, small, weights
 
 
 def test_it_learns(model):
@@ -78,17 +67,6 @@ def test_the_callers_random_numbers_are_left_alone(treebanks):
     torch.manual_seed(5)
     train(small(treebanks, "", "train.epochs=1"))
     assert torch.equal(torch.rand(3), expected)
-
-
-class StopAt(Observer):
-    """Sends the process the signal of Ctrl-C at some step."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def stepped(self, step, steps, epoch, loss):
-        if step == self.step:
-            os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_interrupted_and_resumed_is_uninterrupted(treebanks, tmp_path):
@@ -244,23 +222,6 @@ def test_without_dev_the_last_epoch_is_kept(treebanks, tmp_path):
 def test_patience(treebanks):
     parser = train(small(treebanks, "", "train.epochs=40", "train.patience=2", "train.learning_rate=0"))
     assert parser.metrics["best"]["epoch"] == 1  # nothing can get better
-
-
-def test_two_processes(treebanks, tmp_path):
-    options = ["--set", "train.epochs=10", "--set", "train.learning_rate=0.01"]
-    for assignment in SMALL:
-        options += ["--set", assignment]
-    command = [
-        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "softparse",
-        "train", "--train", str(treebanks / "train.conllu"), "--dev", str(treebanks / "dev.conllu"),
-        "-o", str(tmp_path / "model"), *options,
-    ]  # fmt: skip
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert result.returncode == 0, result.stderr
-    metrics = json.loads((tmp_path / "model" / "metrics.json").read_text())
-    assert metrics["processes"] == 2
-    assert metrics["best"]["dev"]["las"] > 90
-    assert result.stderr.count("epoch  10/10") == 1  # one process speaks
 
 
 def test_labels_that_only_dev_has(treebanks, tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -35,7 +37,6 @@ class ManyFiles(click.Command):
     "--train",
     "trees",
     multiple=True,
-    required=True,
     metavar="FILE...",
     help="Treebanks to learn from (CoNLL-U).",
 )
@@ -45,7 +46,7 @@ class ManyFiles(click.Command):
     metavar="FILE...",
     help="Treebank to choose the best epoch on [default: some of the training trees].",
 )
-@click.option("-o", "--output", required=True, metavar="MODEL", help="Folder for the model.")
+@click.option("-o", "--output", metavar="MODEL", help="Folder for the model.")
 @click.option("--preset", default="default", show_default=True, help="default, paper-supervised or kg.")
 @click.option("--config", "file", metavar="FILE", help="Settings as TOML, over the preset.")
 @click.option(
@@ -64,22 +65,54 @@ def train(trees, dev, output, preset, file, assignments, vectors, init, resume, 
     from ..learning.loop import Interrupted
     from ..learning.training import train as run
 
-    data: dict[str, Any] = {"train": list(trees), "dev": list(dev), "output": output}
-    data |= {name: value for name, value in (("vectors", vectors), ("init", init)) if value}
+    given = {"train": list(trees), "dev": list(dev), "output": output, "vectors": vectors, "init": init}
+    data = {name: value for name, value in given.items() if value}  # over what the file says, where it is given
     settings = {name: value for name, value in (("seed", seed), ("device", device)) if value is not None}
-    config = configure(preset, file, assignments, data=data, train=settings)
     is_first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
-    observer: Observer = Screen(config.train.epochs) if is_first else Observer()
-    if is_first and TensorBoard.is_installed():
-        observer = Observers(observer, TensorBoard(f"{output}.tensorboard"))
-    try:
-        run(config, resume=resume, force=force, observer=observer)
-    except Interrupted:
-        if is_first:
-            click.echo(f"stopped; the best model so far is in {output}, and --resume goes on from here", err=True)
-        sys.exit(1)
+    with _one_speaking(is_first):
+        config = configure(preset, file, assignments, data=data, train=settings)
+        for option, value in (("--train", config.data.train), ("-o", config.data.output)):
+            if not value:
+                raise click.UsageError(f"{option} is missing, and the file of --config does not have it under [data]")
+        output = config.data.output
+        observer: Observer = Screen(config.train.epochs) if is_first else Observer()
+        if is_first and TensorBoard.is_installed():
+            observer = Observers(observer, TensorBoard(f"{output}.tensorboard"))
+        try:
+            run(config, resume=resume, force=force, observer=observer)
+        except Interrupted:
+            if is_first:
+                click.echo(f"stopped; the best model so far is in {output}, and --resume goes on from here", err=True)
+            sys.exit(1)
     if is_first:
         click.echo(f"the model is in {output}", err=True)
+
+
+@contextlib.contextmanager
+def _one_speaking(is_first: bool) -> Iterator[None]:
+    """Errors that all processes of torchrun meet together are told by the first one alone."""
+    from ..corpus.problems import CorpusError
+    from ..learning.config import ConfigurationError
+    from ..learning.distributed import OtherProcessError
+    from ..parser import ModelError
+
+    try:
+        yield
+    except (
+        OtherProcessError,
+        ConfigurationError,
+        CorpusError,
+        ModelError,
+        FloatingPointError,
+        click.UsageError,
+    ) as error:
+        if not is_first:
+            time.sleep(1)  # torchrun ends all processes as soon as one has ended, and the first has to speak
+            sys.exit(1)
+        if not isinstance(error, OtherProcessError):
+            raise
+        click.echo(f"error: {error}", err=True)
+        sys.exit(1)
 
 
 class Screen(Observer):

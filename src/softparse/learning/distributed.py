@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 from torch import distributed as dist
+
+Result = TypeVar("Result")
+
+
+class OtherProcessError(Exception):
+    """Another process of the run has stopped, so that this one cannot go on; the other has told why."""
 
 
 class Group:
@@ -38,7 +45,8 @@ class Group:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         flat = torch.cat([parameter.grad.flatten() for parameter in parameters])  # type: ignore[union-attr]
-        dist.all_reduce(flat)
+        with _all_taking_part():
+            dist.all_reduce(flat)
         for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
             parameter.grad.copy_(part.view_as(parameter))  # type: ignore[union-attr]
 
@@ -48,7 +56,8 @@ class Group:
             return list(values)
         device = "cuda" if dist.get_backend() == "nccl" else "cpu"
         tensor = torch.tensor(values, dtype=torch.float64, device=device)
-        dist.all_reduce(tensor)
+        with _all_taking_part():
+            dist.all_reduce(tensor)
         return tensor.tolist()
 
     def from_first(self, value: Any) -> Any:
@@ -56,7 +65,8 @@ class Group:
         if self.size == 1:
             return value
         values = [value]
-        dist.broadcast_object_list(values, src=0)
+        with _all_taking_part():
+            dist.broadcast_object_list(values, src=0)
         return values[0]
 
     def gathered(self, value: Any) -> list[Any]:
@@ -64,10 +74,45 @@ class Group:
         if self.size == 1:
             return [value]
         values: list[Any] = [None] * self.size
-        dist.all_gather_object(values, value)
+        with _all_taking_part():
+            dist.all_gather_object(values, value)
         return values
 
-    def close(self) -> None:
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Around work that every process does for itself: an error in one of them is an error in all."""
+        error: Exception | None = None
+        try:
+            yield
+        except Exception as caught:
+            error = caught
+        told = self.gathered(None if error is None else str(error))
+        if error is not None:
+            raise error
+        for rank, message in enumerate(told):
+            if message is not None:
+                raise OtherProcessError(f"process {rank}: {message}")
+
+    def by_first(self, work: Callable[[], Result]) -> Result:
+        """The result of what the first process does alone; its error is an error in all."""
+        with self.together():
+            result = work() if self.is_first else None
+        return self.from_first(result)
+
+    def close(self, is_orderly: bool) -> None:
+        """Part from the others: together at an end in order; otherwise at once, which they notice when they wait."""
         if self.size > 1 and dist.is_initialized():
-            dist.barrier()
-            dist.destroy_process_group()
+            try:
+                if is_orderly:
+                    with _all_taking_part():
+                        dist.barrier()
+            finally:
+                dist.destroy_process_group()
+
+
+@contextlib.contextmanager
+def _all_taking_part() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # the connection is closed, or nothing has come for very long
+        raise OtherProcessError("another process of this run has stopped; see its message") from error

@@ -1,10 +1,15 @@
 """The state of a training run, so that one that was killed can go on as if nothing had happened.
 
 It lies beside the model folder, in MODEL.resume, and goes away when training is done. It is read as data only.
+
+A run that has begun and has no state yet is marked there, so that neither an old model under its name nor an old run's
+state is taken for its own.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import shutil
 from pathlib import Path
@@ -12,13 +17,14 @@ from typing import Any
 
 import torch
 
-from ..configuration import as_table
+from ..configuration import as_table, merged
 from ..corpus.files import replacing
 from ..parser import ModelError
 from .config import Config
 
-NAME = "state.pt"
+NAME, BEGUN, HISTORY = "state.pt", "begun", "metrics.jsonl"
 FORMAT = 1
+UNIMPORTANT = ("save_seconds", "device")  # of the settings of training: they change nothing in the result
 
 
 def place(output: str | Path) -> Path:
@@ -26,17 +32,38 @@ def place(output: str | Path) -> Path:
     return output.with_name(output.name + ".resume")
 
 
-def save(output: str | Path, config: Config, fingerprint: str, state: dict[str, Any]) -> None:
-    folder = place(output)
-    with replacing(folder / NAME) as file:
-        content = {"format": FORMAT, "config": _text(config), "fingerprint": fingerprint, "state": state}
-        torch.save(content, file)
+def is_open(output: str | Path) -> bool:
+    """Whether a run has begun under this name and is not complete."""
+    return any((place(output) / name).exists() for name in (NAME, BEGUN))
+
+
+def begin(output: str | Path) -> None:
+    """Mark that a new run has begun; what an older one has left counts no more."""
+    with replacing(place(output) / BEGUN) as file:
+        file.write(b"A run has begun and has not saved its state yet.\n")
+
+
+def take_back(output: str | Path) -> None:
+    """After an error before the first state: as if the run had never begun."""
+    with contextlib.suppress(OSError):  # a folder with an older run's state stays
+        (place(output) / BEGUN).unlink(missing_ok=True)
+        place(output).rmdir()
+
+
+def save(output: str | Path, config: Config, fingerprint: str, state: dict[str, Any], history: str) -> None:
+    content = io.BytesIO()  # torch would hide from us why a file cannot be written
+    torch.save({"format": FORMAT, "config": _text(config), "fingerprint": fingerprint, "state": state}, content)
+    with replacing(place(output) / NAME) as file:
+        file.write(content.getbuffer())
+    with replacing(place(output) / HISTORY) as file:
+        file.write(history.encode())
+    (place(output) / BEGUN).unlink(missing_ok=True)
 
 
 def load(output: str | Path, config: Config, fingerprint: str) -> dict[str, Any] | None:
     """The state saved for this configuration and data, if there is one."""
     path = place(output) / NAME
-    if not path.exists():
+    if not path.exists() or (place(output) / BEGUN).exists():
         return None
     try:
         content = torch.load(path, weights_only=True, map_location="cpu")
@@ -45,8 +72,7 @@ def load(output: str | Path, config: Config, fingerprint: str) -> dict[str, Any]
         raise ModelError(f"{path}: cannot be read ({type(error).__name__}); delete it to start anew") from None
     if content["format"] != FORMAT:
         raise ModelError(f"{path}: written by another release; finish the run with that one, or delete it")
-    mine = json.loads(_text(config))
-    different = sorted(_differences(saved, mine))
+    different = differences(saved, config)
     if different:
         raise ModelError(
             f"{path.parent}: was started with other settings ({', '.join(different[:5])}); "
@@ -63,10 +89,16 @@ def discard(output: str | Path) -> None:
 
 def _text(config: Config) -> str:
     table = as_table(config)
-    # These change nothing in the result.
-    for name in ("save_seconds", "device"):
+    for name in UNIMPORTANT:
         del table["train"][name]
     return json.dumps(table, sort_keys=True)
+
+
+def differences(saved: dict[str, Any], config: Config) -> list[str]:
+    """Names of the settings that are others than those saved, of those that change the result."""
+    unimportant = {f"train.{name}" for name in UNIMPORTANT}
+    saved = merged(as_table(Config()), saved)  # it may be older than a setting
+    return sorted(set(_differences(saved, as_table(config))) - unimportant)
 
 
 def _differences(one: Any, other: Any, prefix: str = "") -> list[str]:

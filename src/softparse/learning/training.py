@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 from ..configuration import ConfigurationError, as_json
 from ..corpus.batches import Tree
+from ..corpus.files import replacing
 from ..corpus.problems import CorpusError
 from ..corpus.projectivity import split_label
 from ..corpus.sentence import Sentence
@@ -26,11 +28,11 @@ from ..parser import ModelError, Parser, ParserConfig, folder
 from . import data, state
 from .config import Config
 from .distributed import Group
-from .loop import Loop
+from .loop import Interrupted, Loop
 from .observer import Observer, Record
 from .warm_start import copy_weights
 
-HISTORY = "metrics.jsonl"
+AFTER_A_FULL_DISK = "what was there before is whole; make room or mend the place, then --resume goes on"
 
 
 def train(config: Config, *, resume: bool = False, force: bool = False, observer: Observer | None = None) -> Parser:
@@ -44,35 +46,64 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
     group = Group()
     if not group.is_first:
         observer = Observer()
+    is_orderly = False
     try:
-        if output:
-            folder.refuse_other_content(output)
-        if output and not resume and not force and (Path(output) / folder.CONFIG).exists():
-            raise ModelError(f"{output}: there is a model already; use --resume, --force or another name")
-        if resume and output and _is_complete(output):
+        if output and not group.by_first(lambda: _begin(config, resume, force)):
             observer.warn(f"{output}: training is complete; nothing to resume")
-            return folder.load(output)
-        with _settings(config, group):
-            return _train(config, resume, observer, group)
+            parser = folder.load(output)
+        else:
+            with _settings(config, group):
+                parser = _train(config, resume, observer, group)
+        is_orderly = True
+        return parser
+    except Interrupted:  # which all processes are, at the same step
+        is_orderly = True
+        raise
     finally:
         observer.finished()
-        group.close()
+        group.close(is_orderly)
 
 
-def _is_complete(output: str) -> bool:
-    return (Path(output) / folder.CONFIG).exists() and not state.place(output).exists()
+def _begin(config: Config, resume: bool, force: bool) -> bool:
+    """Make sure that the run may have its name, and that a kill from now on leaves no doubt whose name it is.
+
+    Returns False if the run to resume is complete.
+    """
+    output = config.data.output
+    folder.refuse_other_content(output)
+    is_open, has_model = state.is_open(output), (Path(output) / folder.CONFIG).exists()
+    if resume and has_model and not is_open:
+        settings = folder.load(output).metrics.get("settings", {})
+        different = state.differences(settings, config)
+        if different:
+            raise ModelError(f"{output}: training is complete, with other settings ({', '.join(different[:5])}); "
+                             "use --force to train anew, or another name")  # fmt: skip
+        return False
+    if not resume:
+        if not force and (has_model or is_open):
+            there = "a model" if has_model else "a run that was stopped"
+            raise ModelError(f"{output}: there is {there} already; use --resume, --force or another name")
+        with _telling_place(output, "choose another place"):
+            state.begin(output)
+    return True
 
 
 def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Parser:
     output = config.data.output
-    found = data.load(config.data, config.decoding.single_root, observer.warn)
-    parser = make_parser(config, found, observer)
-    parser.to(_device(config, group))
+    try:
+        with group.together():
+            found = data.load(config.data, config.decoding.single_root, observer.warn)
+            parser = make_parser(config, found, observer)
+            parser.to(_device(config, group))
+            loop = Loop(parser, found.train, found.dev, config.train, group, observer)
+            fingerprint = _fingerprint(found.train, found.dev, parser.vocabulary)
+            saved = state.load(output, config, fingerprint) if output and resume else None
+    except Exception:
+        if output and group.is_first:
+            state.take_back(output)
+        raise
     if group.size > 1:  # every process has made the same weights; their dropout differs from here on
         torch.manual_seed(config.train.seed + 7919 * (group.rank + 1))
-    loop = Loop(parser, found.train, found.dev, config.train, group, observer)
-    fingerprint = _fingerprint(found.train, found.dev, parser.vocabulary)
-    saved = state.load(output, config, fingerprint) if output and resume else None
     if saved is not None:
         loop.load_state_dict(saved)
     best: list[dict[str, Tensor]] = []
@@ -86,17 +117,16 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
         }
         best[:] = [{name: tensor.detach().clone() for name, tensor in parser.network.state_dict().items()}]
         if output:
-            lines = "".join(json.dumps(entry) + "\n" for entry in loop.progress.history)
-            is_begun = loop.progress.history and any(entry.get("is_best") for entry in loop.progress.history[:-1])
+            is_begun = any(entry.get("is_best") for entry in loop.progress.history[:-1])
             write = folder.update if is_begun and (Path(output) / folder.CONFIG).exists() else folder.write
-            write(parser, output, {HISTORY: lines})
+            with _telling_place(output):
+                write(parser, output, {state.HISTORY: _lines(loop.progress.history)})
 
     def save() -> None:
         content = loop.state_dict()
         if output and group.is_first:
-            state.save(output, config, fingerprint, content)
-            with open(state.place(output) / HISTORY, "w", encoding="utf-8") as file:
-                file.writelines(json.dumps(entry) + "\n" for entry in loop.progress.history)
+            with _telling_place(state.place(output)):
+                state.save(output, config, fingerprint, content, _lines(loop.progress.history))
 
     vocabulary = {"labels": len(parser.vocabulary.labels), "vocabulary": len(parser.vocabulary.words)}
     observer.started(found.counts | vocabulary, loop.steps)
@@ -105,7 +135,8 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
     with _stopping(loop):
         loop.run(keep, save)
     if output and group.is_first:
-        _add_history(output, loop.progress.history)
+        with _telling_place(output), replacing(Path(output) / state.HISTORY) as file:
+            file.write(_lines(loop.progress.history).encode())
         state.discard(output)
     if best:
         parser.network.load_state_dict(best[0])
@@ -115,11 +146,18 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
     return parser
 
 
-def _add_history(output: str, history: list[Record]) -> None:
-    from ..corpus.files import replacing
+def _lines(history: list[Record]) -> str:
+    return "".join(json.dumps(entry) + "\n" for entry in history)
 
-    with replacing(Path(output) / HISTORY) as file:
-        file.write("".join(json.dumps(entry) + "\n" for entry in history).encode())
+
+@contextlib.contextmanager
+def _telling_place(path: str | Path, remedy: str = AFTER_A_FULL_DISK) -> Iterator[None]:
+    """The system says that a disk is full, but not where, nor what becomes of the run."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"{path}: cannot be written ({reason}); {remedy}") from error
 
 
 def make_parser(config: Config, found: data.Data, observer: Observer) -> Parser:

@@ -1,0 +1,80 @@
+"""Runs of several processes: that they share the work, and that they end together when one of them fails."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import SMALL
+
+# Fails in one process, where the others cannot know.
+FAILING = """
+import os
+from softparse.cli import main
+from softparse.learning import loop, state
+from softparse.parser import folder
+
+
+def full(*arguments):
+    raise OSError(28, "No space left on device")
+
+
+def broken(*arguments):
+    raise MemoryError("this process has none left")
+
+
+rank, module, name, error = {place!r}
+if int(os.environ["RANK"]) == rank:
+    owner = dict(folder=folder, state=state, loop=loop.Loop)[module]
+    setattr(owner, name, dict(full=full, broken=broken)[error])
+main(prog_name="softparse")
+"""
+
+
+def several(program, train, *more, epochs=2):
+    settings = (*SMALL, f"train.epochs={epochs}", "train.learning_rate=0.01")
+    options = [item for assignment in settings for item in ("--set", assignment)]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*torchrun, *program, "train", "--train", train, *options, *more]
+    process = subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, text=True)
+    try:
+        return process.communicate(timeout=120)[1], process.returncode
+    finally:
+        process.terminate()  # not killed: torchrun ends its processes, should they hang
+        process.wait()
+
+
+def test_two_processes(treebanks, tmp_path):
+    files = ("--dev", treebanks / "dev.conllu", "-o", tmp_path / "model")
+    error, code = several(["-m", "softparse"], treebanks / "train.conllu", *files, epochs=10)
+    assert code == 0, error
+    metrics = json.loads((tmp_path / "model" / "metrics.json").read_text())
+    assert metrics["processes"] == 2
+    assert metrics["best"]["dev"]["las"] > 90
+    assert error.count("epoch  10/10") == 1  # one process speaks
+
+
+def test_an_error_of_all_processes_is_told_once(tmp_path):
+    (tmp_path / "bad.conllu").write_text("1\ta\t_\t_\t_\t_\t5\tx\t_\t_\n\n")
+    error, code = several(["-m", "softparse"], tmp_path / "bad.conllu", "-o", tmp_path / "model")
+    assert code != 0
+    assert error.count("HEAD 5") == 1
+    assert not list(tmp_path.glob("model*"))
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ((0, "state", "begin", "full"), "model: cannot be written (No space left on device); choose another place"),
+        ((0, "folder", "write", "full"), "model: cannot be written (No space left on device); what was there"),
+        ((1, "loop", "_backward", "broken"), "this process has none left"),
+    ],
+    ids=["at the beginning", "at a checkpoint", "in the second process"],
+)
+def test_an_error_of_one_process_ends_all(place, message, treebanks, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING.format(place=place))
+    error, code = several([tmp_path / "failing.py"], treebanks / "train.conllu", "-o", tmp_path / "model")
+    assert code != 0
+    assert message in error
+    assert "Connection closed" not in error

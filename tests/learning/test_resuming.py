@@ -1,0 +1,105 @@
+"""Whose name it is: runs that begin, are killed, fail and go on beside old models and old states."""
+
+import json
+
+import pytest
+
+from softparse.learning import data, state
+from softparse.learning.loop import Interrupted
+from softparse.learning.observer import Observer
+from softparse.learning.training import train
+from softparse.parser import ModelError
+from tests.learning.runs import StopAt, small, weights
+
+
+class Killed(BaseException):
+    """As a kill: nothing may be done about it any more."""
+
+
+class KillAt(StopAt):
+    def stepped(self, step, steps, epoch, loss):
+        if step == self.step:
+            raise Killed
+
+
+@pytest.fixture
+def output(treebanks, tmp_path):
+    """A complete model."""
+    train(small(treebanks, tmp_path / "model", "train.epochs=1"))
+    return tmp_path / "model"
+
+
+def killed(config, monkeypatch, **options):
+    def kill(*arguments):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(data, "load", kill)
+        with pytest.raises(Killed):
+            train(config, **options)
+
+
+def seed_of(model):
+    return json.loads((model / "metrics.json").read_text())["settings"]["train"]["seed"]
+
+
+def test_a_run_that_replaces_a_model_is_resumed_when_it_was_killed_while_loading(treebanks, output, monkeypatch):
+    old = weights(output)
+    config = small(treebanks, output, "train.epochs=1", "train.seed=9")
+    killed(config, monkeypatch, force=True)
+    killed(config, monkeypatch, resume=True)  # once more
+    assert weights(output) == old
+    train(config, resume=True)
+    assert seed_of(output) == 9
+    assert not state.place(output).exists()
+
+
+def test_a_run_that_replaces_a_stopped_one_is_the_new_one(treebanks, output, monkeypatch):
+    with pytest.raises(Interrupted):
+        train(small(treebanks, output, "train.seed=5"), force=True, observer=StopAt(2))
+    config = small(treebanks, output, "train.epochs=1", "train.seed=9")
+    killed(config, monkeypatch, force=True)
+    train(config, resume=True)  # the old state has other settings, and is no concern of this run
+    assert seed_of(output) == 9
+
+
+def test_an_error_in_the_data_leaves_what_was_there(treebanks, output, tmp_path):
+    (tmp_path / "bad.conllu").write_text("1\ta\t_\t_\t_\t_\t5\tx\t_\t_\n\n")
+    bad = small(treebanks, output, train=[str(tmp_path / "bad.conllu")])
+    with pytest.raises(ValueError, match="HEAD 5"):
+        train(bad, force=True)
+    assert not state.place(output).exists()
+    config = small(treebanks, output, "train.seed=5")
+    with pytest.raises(Interrupted):
+        train(config, force=True, observer=StopAt(2))
+    with pytest.raises(ValueError, match="HEAD 5"):
+        train(bad, force=True)
+    train(config, resume=True)
+    assert seed_of(output) == 5
+
+
+def test_a_stopped_run_is_not_replaced_by_accident(treebanks, tmp_path):
+    config = small(treebanks, tmp_path / "model")
+    with pytest.raises(Killed):
+        train(config, observer=KillAt(2))
+    assert not (tmp_path / "model").exists()
+    with pytest.raises(ModelError, match="there is a run that was stopped already; use --resume, --force"):
+        train(small(treebanks, tmp_path / "model", "train.seed=9"))
+    train(config, resume=True)
+
+
+def test_what_is_left_of_a_run_without_its_state_is_no_run(treebanks, output):
+    """A kill while the state is being deleted, at the end of a run."""
+    place = state.place(output)
+    place.mkdir()
+    (place / "metrics.jsonl").write_text("")
+    warnings = []
+    observer = Observer()
+    observer.warn = warnings.append
+    train(small(treebanks, output, "train.epochs=1"), resume=True, observer=observer)
+    assert warnings == [f"{output}: training is complete; nothing to resume"]
+
+
+def test_a_complete_run_is_not_resumed_with_other_settings(treebanks, output):
+    with pytest.raises(ModelError, match=r"training is complete, with other settings \(train\.epochs\); use --force"):
+        train(small(treebanks, output, "train.epochs=3"), resume=True)
