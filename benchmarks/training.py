@@ -31,14 +31,15 @@ from softparse.learning.data import load
 from softparse.learning.distributed import Group
 from softparse.learning.loop import Loop
 from softparse.learning.observer import Observer
+from softparse.learning.plan import Update
 from softparse.learning.training import make_parser
 
 
-def floor(loop: Loop, lstm: torch.nn.LSTM, batch: list[int]) -> float:
+def floor(loop: Loop, lstm: torch.nn.LSTM, batch: Update) -> float:
     """Seconds for the LSTM on a batch of the same shape."""
-    size = max(loop.lengths[index] for index in batch) + 1
-    inputs = torch.randn(size, len(batch), lstm.input_size, requires_grad=True)
-    slope = torch.randn(size, len(batch), 2 * lstm.hidden_size)
+    size = max(loop.lengths[index] for index in batch.trees) + 1
+    inputs = torch.randn(size, len(batch.trees), lstm.input_size, requires_grad=True)
+    slope = torch.randn(size, len(batch.trees), 2 * lstm.hidden_size)
     lstm.zero_grad(set_to_none=True)
     start = time.perf_counter()
     lstm(inputs)[0].backward(slope)
@@ -57,10 +58,10 @@ def main() -> None:
     torch.manual_seed(0)
     config = configure(arguments.preset, assignments=arguments.assignments, data={"train": [arguments.train]})
     data = load(config.data, config.decoding.single_root, print)
-    loop = Loop(make_parser(config, data, Observer()), data.train, [], config.train, Group(), Observer())
+    loop = Loop(make_parser(config, data, Observer()), data.train, [], config, Group(), Observer())
     encoder = config.model.encoder
     bare = torch.nn.LSTM(loop.network.words.dimension, encoder.hidden, encoder.layers, bidirectional=True)
-    batches = loop.batches(0)
+    batches = loop.updates(0)
     for batch in batches[:5]:  # kernels are compiled and memory is in place
         loop.step(batch, 0.0)
         floor(loop, bare, batch)

@@ -68,7 +68,7 @@ def test_an_error_of_all_processes_is_told_once(tmp_path):
     [
         ((0, "state", "begin", "full"), "model: cannot be written (No space left on device); choose another place"),
         ((0, "folder", "write", "full"), "model: cannot be written (No space left on device); what was there"),
-        ((1, "loop", "_backward", "broken"), "this process has none left"),
+        ((1, "loop", "_gradients", "broken"), "this process has none left"),
     ],
     ids=["at the beginning", "at a checkpoint", "in the second process"],
 )

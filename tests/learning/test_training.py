@@ -28,7 +28,7 @@ def test_it_learns(model):
     assert metrics["data"]["nonprojective_trees"] > 0
     history = [json.loads(line) for line in (model / "metrics.jsonl").read_text().splitlines()]
     assert [entry["epoch"] for entry in history] == list(range(1, 21))
-    assert history[-1]["arc_loss"] < history[0]["arc_loss"]
+    assert history[-1]["losses"]["arcs"] < history[0]["losses"]["arcs"]
     assert max(entry["dev"]["las"] for entry in history) == metrics["best"]["dev"]["las"]
     assert not model.with_name("small.resume").exists()
 

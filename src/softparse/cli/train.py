@@ -22,7 +22,7 @@ class ManyFiles(click.Command):
         option = None
         for argument in args:
             if argument.startswith("-") and argument != "-":
-                option = argument if argument in ("--train", "--dev") else None
+                option = argument if argument in ("--train", "--dev", "--raw") else None
                 is_first = True
             elif option is not None and not is_first:
                 repeated.append(option)
@@ -46,6 +46,12 @@ class ManyFiles(click.Command):
     metavar="FILE...",
     help="Treebank to choose the best epoch on [default: some of the training trees].",
 )
+@click.option(
+    "--raw",
+    multiple=True,
+    metavar="FILE...",
+    help="Raw text to learn from too: a tokenised sentence a line, or CoNLL-U.",
+)
 @click.option("-o", "--output", metavar="MODEL", help="Folder for the model.")
 @click.option("--preset", default="default", show_default=True, help="default, paper-supervised or kg.")
 @click.option("--config", "file", metavar="FILE", help="Settings as TOML, over the preset.")
@@ -58,14 +64,15 @@ class ManyFiles(click.Command):
 @click.option("--force", is_flag=True, help="Replace a model that is there.")
 @click.option("--seed", type=int, help="Of the random numbers [default: 1].")
 @click.option("--device", help="cpu, cuda or auto [default: auto].")
-def train(trees, dev, output, preset, file, assignments, vectors, init, resume, force, seed, device) -> None:
+def train(trees, dev, raw, output, preset, file, assignments, vectors, init, resume, force, seed, device) -> None:
     """Train a parser on treebanks."""
     from ..ext.tensorboard import TensorBoard
     from ..learning.config import configure
     from ..learning.loop import Interrupted
     from ..learning.training import train as run
 
-    given = {"train": list(trees), "dev": list(dev), "output": output, "vectors": vectors, "init": init}
+    given = {"train": list(trees), "dev": list(dev), "raw": list(raw)}
+    given |= {"output": output, "vectors": vectors, "init": init}
     data = {name: value for name, value in given.items() if value}  # over what the file says, where it is given
     settings = {name: value for name, value in (("seed", seed), ("device", device)) if value is not None}
     is_first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
@@ -144,7 +151,8 @@ class Screen(Observer):
             self.bar.update(step - self.bar.n)
 
     def evaluated(self, record: dict[str, Any]) -> None:
-        text = f"epoch {record['epoch']:>3}/{self.epochs}  loss {record['arc_loss'] + record['label_loss']:.3f}"
+        terms = "  ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in record["losses"].items())
+        text = f"epoch {record['epoch']:>3}/{self.epochs}  {terms}"
         if "dev" in record:
             best = "  best so far" if record["is_best"] else ""
             text += f"  dev UAS {record['dev']['uas']:.2f}  LAS {record['dev']['las']:.2f}"
@@ -155,9 +163,15 @@ class Screen(Observer):
             self.bar.close()
             self.bar = None
 
+    def diagnosed(self, report: dict[str, Any]) -> None:
+        from ..learning.diagnostics import table
+
+        if report:
+            self._line(table(report))
+
     def _time_left(self) -> str:
         done = self.step - (self.first_step or 0)
-        seconds = (time.monotonic() - self.began) / max(1, done) * (self.steps - self.step)
+        seconds = (time.monotonic() - self.began) / max(1, done) * max(0, self.steps - self.step)
         return f"{int(seconds // 60)}:{int(seconds % 60):02} left"
 
     def _line(self, text: str) -> None:

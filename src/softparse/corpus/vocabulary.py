@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -54,6 +54,22 @@ class Vocabulary:
             [0] * len(SPECIAL) + [count for _, count in kept],
             [*SPECIAL, *sorted(characters)],
             sorted(set(labels) - {UNLABELLED}),
+        )
+
+    def with_raw(self, raw: Mapping[str, int], least: int = 1, most: int | None = None) -> Vocabulary:
+        """This vocabulary and the most frequent words of raw text (by normal form), with the counts of both."""
+        counts = {word: count + raw.get(word, 0) for word, count in zip(self.words, self.counts, strict=True)}
+        special = list(SPECIAL)
+        words = {word: counts[word] for word in self.words if word not in special}
+        new = sorted(((-count, word) for word, count in raw.items() if count >= least and word not in words))
+        words |= {word: -count for count, word in new[:most]}
+        ordered = sorted(words, key=lambda word: (-words[word], word))
+        characters = {letter for _, word in new[:most] for letter in word if word != NUMBER} - set(self.characters)
+        return Vocabulary(
+            special + ordered,
+            [0] * len(special) + [words[word] for word in ordered],
+            self.characters + sorted(characters),
+            self.labels,
         )
 
     def extended(self, other: Vocabulary) -> Vocabulary:

@@ -27,8 +27,9 @@ class TensorBoard(Observer):
 
     def evaluated(self, record: Record) -> None:
         epoch = record["epoch"]
-        for name in ("arc_loss", "label_loss", "learning_rate"):
-            self.writer.add_scalar(f"train/{name}", record[name], epoch)
+        for name, value in record["losses"].items():
+            self.writer.add_scalar(f"train/{name}", value, epoch)
+        self.writer.add_scalar("train/learning_rate", record["learning_rate"], epoch)
         for name, value in record.get("dev", {}).items():
             if name != "words":
                 self.writer.add_scalar(f"dev/{name}", value, epoch)

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..configuration import ConfigurationError, at_least, build, choice, merged, overrides, read_toml
+from ..model.generative import GenerativeConfig
 from ..model.network import ModelConfig
 from ..parser import DecodingConfig
+from .autoencoder import ObjectiveConfig
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class DataConfig:
     train: list[str] = field(default_factory=list)
     dev: list[str] = field(default_factory=list)
     output: str = ""  # the model folder
+    raw: list[str] = field(default_factory=list)  # raw text: tokenised sentences, or CoNLL-U whose trees do not count
     vectors: str = ""  # a file of external word vectors
     # So many vectors from the beginning of the file (frequent words come first) are kept for parsing new text, besides
     # those of the words in the treebanks.
@@ -27,6 +30,12 @@ class DataConfig:
     held_out: float = at_least(0.1, 0.0, below=0.9)
     nonprojective: str = choice("lift", "drop")  # lift crossing arcs, or leave them out as unknown
     longest: int = at_least(0, 0)  # longer training sentences are left out and counted; 0 is no limit
+    longest_raw: int = at_least(100, 0)  # the same for raw ones
+    # Words that the parser has embeddings for: those of the trees, or those of the raw text too.
+    vocabulary: str = choice("trees", "all")
+    raw_least_count: int = at_least(2, 1)  # rarer words of the raw text are unknown
+    raw_most_words: int = at_least(30_000, 1)  # so many words of the raw text are known, the most frequent ones
+    raw_buffer: int = at_least(20_000, 1)  # sentences that are shuffled in memory
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,8 @@ class Config:
     model: ModelConfig = field(default_factory=ModelConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    generative: GenerativeConfig = field(default_factory=GenerativeConfig)
 
 
 DEFAULT = "default"

@@ -10,6 +10,7 @@ from ..corpus.batches import Tree
 from ..corpus.checks import labelled
 from ..corpus.problems import CorpusError, Problem
 from ..corpus.projectivity import crossing, is_projective, lift
+from ..corpus.raw_survey import Survey, doubts, survey
 from ..corpus.sentence import Sentence
 from .config import DataConfig
 
@@ -24,6 +25,7 @@ class Data:
     train: list[Tree]
     dev: list[Sentence]
     counts: dict[str, Any] = field(default_factory=dict)
+    raw: Survey | None = None
 
 
 def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> Data:
@@ -55,7 +57,26 @@ def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> 
     trees, changed = projective(sentences, config.nonprojective)
     counts["words"] = sum(map(len, trees))
     counts |= changed
-    return Data(trees, dev, counts)
+    return Data(trees, dev, counts, _raw(config, trees, dev, counts, warn))
+
+
+def _raw(
+    config: DataConfig, trees: list[Tree], dev: list[Sentence], counts: dict[str, Any], warn: Callable[[str], None]
+) -> Survey | None:
+    """A look at the raw text, if there is some."""
+    if not config.raw:
+        return None
+    found = survey(config.raw, config.longest_raw, [sentence.words for sentence in dev])
+    if not found.sentences:
+        raise CorpusError(f"{', '.join(config.raw)}: no raw sentence of at most {config.longest_raw} words "
+                          "(data.longest_raw)")  # fmt: skip
+    for doubt in doubts(found, {form for tree in trees for form in tree.words}):
+        warn(doubt)
+    counts |= {"raw": config.raw, "raw_sentences": found.sentences, "raw_words": found.words}
+    if found.left_out:
+        counts["raw_left_out_as_too_long"] = found.left_out
+        warn(f"{found.left_out} raw sentences of more than {config.longest_raw} words are left out (data.longest_raw)")
+    return found
 
 
 def held_out(sentences: Sequence[Sentence], part: float) -> tuple[list[Sentence], list[Sentence]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -32,7 +32,7 @@ class Group:
     def is_first(self) -> bool:
         return self.rank == 0
 
-    def share(self, batch: list[int]) -> list[int]:
+    def share(self, batch: list[Any]) -> list[Any]:
         """This process's part of a batch; shares may be empty."""
         return batch[self.rank :: self.size]
 
@@ -59,6 +59,14 @@ class Group:
         with _all_taking_part():
             dist.all_reduce(tensor)
         return tensor.tolist()
+
+    def totals(self, values: dict[str, float], names: Sequence[str]) -> dict[str, float]:
+        """Sums by name, of those names that some process has."""
+        if self.size == 1:
+            return values
+        present = [float(name in values) for name in names]
+        sums = self.total(*present, *(values.get(name, 0.0) for name in names))
+        return {name: value for name, here, value in zip(names, sums, sums[len(names) :], strict=False) if here}
 
     def from_first(self, value: Any) -> Any:
         """What the first process says."""

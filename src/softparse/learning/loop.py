@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -10,16 +11,23 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
+from ..configuration import ConfigurationError
 from ..corpus.batches import Tree, batched
 from ..corpus.sentence import Sentence
 from ..evaluation.scores import score
+from ..model.generative import Generative
+from ..model.network import Network
 from ..parser import Parser
-from .config import TrainConfig
+from .clock import Clock
+from .config import Config
 from .distributed import Group
-from .objectives import arc_loss, label_loss
+from .objective import NAMES, Objective, by_word
 from .observer import Observer, Record
 from .optimizers import Average, clip_gradient, learning_rate, optimizer
+from .plan import Update
+from .unlabelled import Unlabelled
 
 
 @dataclass
@@ -28,7 +36,7 @@ class Progress:
 
     epoch: int = 0  # the one at work, from 0
     position: int = 0  # batches done in it
-    losses: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])  # of arcs, of labels, words
+    sums: dict[str, float] = field(default_factory=dict)  # of the terms of the objective in it, and of words
     seconds: float = 0.0  # of training so far, evaluation not counted
     best: float = -math.inf
     best_record: Record | None = None
@@ -41,42 +49,66 @@ class Interrupted(Exception):
 
 
 class Loop:
-    """Trains a parser's network on trees. `keep` is called when an epoch is the best so far."""
+    """Trains a parser's network on trees, and on raw text if there is some. `keep` is called for the best epoch."""
 
     def __init__(
         self,
         parser: Parser,
         trees: Sequence[Tree],
         dev: Sequence[Sentence],
-        config: TrainConfig,
+        config: Config,
         group: Group,
         observer: Observer,
+        unlabelled: Unlabelled | None = None,
     ):
-        self.parser, self.trees, self.dev, self.config = parser, trees, dev, config
-        self.group, self.observer = group, observer
+        self.parser, self.trees, self.dev, self.config = parser, trees, dev, config.train
+        self.group, self.observer, self.unlabelled = group, observer, unlabelled
         self.network = parser.network
-        self.parameters = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
-        self.optimizer = optimizer(config, self.parameters)
-        self.average = Average(self.network, config.average) if config.average else None
+        self.networks = nn.ModuleDict({"parser": parser.network})
+        self.generative: Generative | None = None
+        if unlabelled is not None and unlabelled.autoencoder is not None:
+            self.generative = self.networks["generative"] = unlabelled.autoencoder.generative
+        self.parameters = [parameter for parameter in self.networks.parameters() if parameter.requires_grad]
+        self.optimizer = optimizer(self.config, self.parameters)
+        self.average = Average(self.networks, self.config.average) if self.config.average else None
         self.progress = Progress()
+        self.clock = Clock()
+        self.objective = Objective(parser, config, unlabelled, self._teacher(), self.clock)
         self.lengths = [len(tree) for tree in trees]
-        # How many batches there are differs a little from epoch to epoch; the schedule takes the first one's number.
-        self.steps = len(self.batches(0)) * config.epochs
+        # How many updates there are differs from epoch to epoch; the schedule goes by their part that is done.
+        self.steps = max(1, len(self._batches(0))) * self.config.epochs
         self.stop_requested = False
 
-    def batches(self, epoch: int) -> list[list[int]]:
-        """The batches of an epoch: they depend on the seed and the epoch alone."""
+    def _teacher(self) -> Network | None:
+        """A network that has the averaged weights, whatever they are at the moment."""
+        if self.unlabelled is None or not self.unlabelled.config.teacher:
+            return None
+        if self.average is None:
+            raise ConfigurationError("objective.teacher is the average of the weights: train.average must not be 0")
+        teacher = copy.deepcopy(self.network).eval().requires_grad_(False)
+        for parameter, average in zip(teacher.parameters(), self.average.weights, strict=False):
+            parameter.data = average
+        return teacher
+
+    def _batches(self, epoch: int) -> list[list[int]]:
+        """The batches of trees of an epoch: they depend on the seed and the epoch alone."""
         generator = np.random.default_rng([self.config.seed, epoch])
         return batched(self.lengths, self.config.batch_sentences, self.config.batch_words, generator)
+
+    def updates(self, epoch: int) -> list[Update]:
+        batches = self._batches(epoch)
+        if self.unlabelled is None:
+            return [Update(trees=batch) for batch in batches]
+        return self.unlabelled.updates(batches, self.lengths, epoch)
 
     def run(self, keep: Callable[[Record], None], save: Callable[[], None]) -> None:
         """All epochs from where the progress is. `keep(record)` stores the model, `save()` the state."""
         progress = self.progress
         saved_at = time.monotonic()
         while progress.epoch < self.config.epochs and not self._has_lost_patience():
-            batches = self.batches(progress.epoch)
-            while progress.position < len(batches):
-                self.step(batches[progress.position], progress.epoch + progress.position / len(batches))
+            updates = self.updates(progress.epoch)
+            while progress.position < len(updates):
+                self.step(updates[progress.position], progress.epoch + progress.position / len(updates))
                 progress.position += 1
                 if self._is_asked_to_stop():
                     if self.group.is_first and progress.best_record is None:
@@ -84,7 +116,7 @@ class Loop:
                     save()
                     raise Interrupted
                 is_time = time.monotonic() - saved_at > self.config.save_seconds
-                if progress.position < len(batches) and self.group.from_first(is_time):
+                if progress.position < len(updates) and self.group.from_first(is_time):
                     save()
                     saved_at = time.monotonic()
             self._finish_epoch(keep)
@@ -99,47 +131,46 @@ class Loop:
             return self.stop_requested
         return self.group.total(float(self.stop_requested))[0] > 0
 
-    def step(self, batch: list[int], epochs_done: float) -> None:
+    def step(self, update: Update, epochs_done: float) -> None:
         """One update. `epochs_done` is how far training is, which sets the learning rate."""
         started = time.perf_counter()
-        self.network.train()
-        total_words = sum(self.lengths[index] for index in batch)
-        divisor = total_words if self.config.normalise == "word" else len(batch)
+        self.networks.train()
         step = round(epochs_done / self.config.epochs * self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.config, step, self.steps)
         self.optimizer.zero_grad(set_to_none=True)
-        arcs = labels = 0.0
-        share = self.group.share(batch)
-        if share:
-            arcs, labels = self._backward([self.trees[index] for index in share], divisor)
-        self.group.add_gradients(self.parameters)
-        if self.config.clip:
-            clip_gradient(self.parameters, self.config.clip)
-        self.optimizer.step()
-        if self.average:
-            self.average.update()
-        arcs, labels = self.group.total(arcs, labels)
-        if not math.isfinite(arcs + labels):
+        sums = self.group.totals(self._gradients(update), NAMES)
+        with self.clock("update"):
+            self.group.add_gradients(self.parameters)
+            if self.config.clip:
+                clip_gradient(self.parameters, self.config.clip)
+            self.optimizer.step()
+            if self.average:
+                self.average.update()
+        loss = sum(value for name, value in sums.items() if not name.endswith("words"))
+        if not math.isfinite(loss):
             raise FloatingPointError(
-                f"the loss is {arcs + labels} in epoch {self.progress.epoch + 1}; lower train.learning_rate"
+                f"the loss is {loss} in epoch {self.progress.epoch + 1}; lower train.learning_rate"
             )
-        for place, value in enumerate((arcs, labels, float(total_words))):
-            self.progress.losses[place] += value
+        for name, value in sums.items():
+            self.progress.sums[name] = self.progress.sums.get(name, 0.0) + value
         self.progress.seconds += time.perf_counter() - started
-        self.observer.stepped(step + 1, self.steps, self.progress.epoch + 1, (arcs + labels) / total_words)
+        words = sum(value for name, value in sums.items() if name.endswith("words"))
+        self.observer.stepped(step + 1, self.steps, self.progress.epoch + 1, loss / words)
 
-    def _backward(self, trees: list[Tree], divisor: float) -> tuple[float, float]:
-        """Gradients of the losses of these trees; returns the losses of arcs and labels."""
-        batch = self.parser.numbering.training_batch(trees).to(self.parser.device)
-        views = self.network.views(batch)
-        single_root = self.parser.config.decoding.single_root
-        arcs = arc_loss(self.config.arc_loss, self.network.arc_scores(views), batch, single_root)
-        assert batch.heads is not None
-        assert batch.labels is not None
-        labels = label_loss(self.config.label_loss, self.network.label_scores(views, batch.heads), batch.labels)
-        ((arcs + self.config.label_weight * labels) / divisor).backward()
-        return float(arcs.detach()), float(labels.detach())
+    def _gradients(self, update: Update) -> dict[str, float]:
+        """Gradients of this process's share of an update; returns its losses."""
+        sums: dict[str, float] = {}
+        epoch, by_word = self.progress.epoch, self.config.normalise == "word"
+        places, sentences = self.group.share(update.trees), self.group.share(update.raw)
+        if places:
+            words = sum(self.lengths[place] for place in update.trees)
+            divisor = words if by_word else len(update.trees)
+            sums |= self.objective.learn_trees([self.trees[place] for place in places], divisor, epoch)
+        if sentences:
+            divisor = sum(map(len, update.raw)) if by_word else len(update.raw)
+            sums |= self.objective.learn_raw(sentences, divisor, epoch)
+        return sums
 
     def _finish_epoch(self, keep: Callable[[Record], None]) -> None:
         progress = self.progress
@@ -157,7 +188,7 @@ class Loop:
             if record["is_best"]:
                 self._keep_average(keep, record)
             self.observer.evaluated(record)
-        progress.epoch, progress.position, progress.losses = progress.epoch + 1, 0, [0.0, 0.0, 0.0]
+        progress.epoch, progress.position, progress.sums = progress.epoch + 1, 0, {}
 
     def _keep_average(self, keep: Callable[[Record], None], record: Record) -> None:
         if self.average:
@@ -169,12 +200,11 @@ class Loop:
                 self.average.exchange()
 
     def _record(self, evaluate: bool) -> Record:
-        arcs, labels, words = self.progress.losses
         record: Record = {
             "epoch": self.progress.epoch + 1,
-            "arc_loss": arcs / max(words, 1.0),
-            "label_loss": labels / max(words, 1.0),
+            "losses": by_word(self.progress.sums),
             "seconds": self.progress.seconds,
+            "time": self.clock.shares(),
             "learning_rate": self.optimizer.param_groups[0]["lr"],
         }
         if evaluate and self.dev:
@@ -190,7 +220,7 @@ class Loop:
     def state_dict(self) -> dict[str, Any]:
         random = self.group.gathered(torch.get_rng_state())
         return {
-            "network": {name: tensor.cpu() for name, tensor in self.network.state_dict().items()},
+            "networks": {name: tensor.cpu() for name, tensor in self.networks.state_dict().items()},
             "average": self.average.state_dict() if self.average else None,
             "optimizer": self.optimizer.state_dict(),
             "random": random,
@@ -198,7 +228,7 @@ class Loop:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["network"])
+        self.networks.load_state_dict(state["networks"])
         if self.average:
             self.average.load_state_dict(state["average"])
         self.optimizer.load_state_dict(state["optimizer"])

@@ -22,6 +22,9 @@ class Observer:
     def evaluated(self, record: Record) -> None:
         """An epoch is done."""
 
+    def diagnosed(self, report: dict[str, Any]) -> None:
+        """What the generative model has learnt; see `diagnostics`."""
+
     def finished(self) -> None:
         """All is done, or was interrupted."""
 
@@ -47,6 +50,10 @@ class Observers(Observer):
     def evaluated(self, record: Record) -> None:
         for observer in self.observers:
             observer.evaluated(record)
+
+    def diagnosed(self, report: dict[str, Any]) -> None:
+        for observer in self.observers:
+            observer.diagnosed(report)
 
     def finished(self) -> None:
         for observer in self.observers:

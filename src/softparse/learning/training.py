@@ -17,17 +17,17 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from ..configuration import ConfigurationError, as_json
-from ..corpus.batches import Tree
-from ..corpus.files import replacing
 from ..corpus.problems import CorpusError
 from ..corpus.projectivity import split_label
 from ..corpus.sentence import Sentence
 from ..corpus.vectors import Vectors, read_vectors
 from ..corpus.vocabulary import Vocabulary, normal_form
 from ..parser import ModelError, Parser, ParserConfig, folder
-from . import data, state
+from . import data, generative_files, state
 from .config import Config
+from .diagnostics import diagnose
 from .distributed import Group
+from .initial import known_words, make_unlabelled
 from .loop import Interrupted, Loop
 from .observer import Observer, Record
 from .warm_start import copy_weights
@@ -95,8 +95,9 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
             found = data.load(config.data, config.decoding.single_root, observer.warn)
             parser = make_parser(config, found, observer)
             parser.to(_device(config, group))
-            loop = Loop(parser, found.train, found.dev, config.train, group, observer)
-            fingerprint = _fingerprint(found.train, found.dev, parser.vocabulary)
+            unlabelled = make_unlabelled(config, found, parser, known_words(config, found, parser.vocabulary))
+            loop = Loop(parser, found.train, found.dev, config, group, observer, unlabelled)
+            fingerprint = _fingerprint(found, parser.vocabulary)
             saved = state.load(output, config, fingerprint) if output and resume else None
     except Exception:
         if output and group.is_first:
@@ -115,12 +116,12 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
             "settings": json.loads(as_json(config)),
             "processes": group.size,
         }
-        best[:] = [{name: tensor.detach().clone() for name, tensor in parser.network.state_dict().items()}]
+        best[:] = [{name: tensor.detach().clone() for name, tensor in loop.networks.state_dict().items()}]
         if output:
             is_begun = any(entry.get("is_best") for entry in loop.progress.history[:-1])
             write = folder.update if is_begun and (Path(output) / folder.CONFIG).exists() else folder.write
             with _telling_place(output):
-                write(parser, output, {state.HISTORY: _lines(loop.progress.history)})
+                write(parser, output, {state.HISTORY: _lines(loop.progress.history).encode(), **_generative(loop)})
 
     def save() -> None:
         content = loop.state_dict()
@@ -134,16 +135,26 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
         save()  # from now on, a run that is killed can be told from one that is complete
     with _stopping(loop):
         loop.run(keep, save)
-    if output and group.is_first:
-        with _telling_place(output), replacing(Path(output) / state.HISTORY) as file:
-            file.write(_lines(loop.progress.history).encode())
-        state.discard(output)
+    generative = loop.generative
     if best:
-        parser.network.load_state_dict(best[0])
+        loop.networks.load_state_dict(best[0])
     elif output and group.is_first:  # the best epoch was before the run was resumed
-        parser = folder.load(output)
+        parser, generative = (folder.load(output), None) if generative is None else generative_files.load(output)
+    if generative is not None and group.is_first:
+        assert unlabelled is not None
+        assert unlabelled.autoencoder is not None
+        parser.metrics["autoencoder"] = diagnose(parser, generative, unlabelled.autoencoder.prior, found.dev)
+        observer.diagnosed(parser.metrics["autoencoder"])
+    if output and group.is_first:
+        with _telling_place(output):
+            folder.update_texts(parser, output, {state.HISTORY: _lines(loop.progress.history).encode()})
+        state.discard(output)
     parser.network.eval()
     return parser
+
+
+def _generative(loop: Loop) -> dict[str, bytes]:
+    return {} if loop.generative is None else generative_files.contents(loop.generative, loop.parser)
 
 
 def _lines(history: list[Record]) -> str:
@@ -165,6 +176,8 @@ def make_parser(config: Config, found: data.Data, observer: Observer) -> Parser:
     counted = [Sentence.from_words(tree.words) for tree in found.train]
     labels = {label for tree in found.train for label in tree.labels}
     vocabulary = Vocabulary.of(counted, labels, config.model.words.least_count)
+    if config.data.vocabulary == "all":
+        vocabulary = known_words(config, found, vocabulary)
     _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
     model, start = config.model, None
     if config.data.init:
@@ -222,13 +235,15 @@ def _device(config: Config, group: Group) -> torch.device:
         raise ConfigurationError(f"train.device: there is no device {name!r}; use auto, cpu or cuda") from None
 
 
-def _fingerprint(trees: list[Tree], dev: list[Sentence], vocabulary: Vocabulary) -> str:
+def _fingerprint(found: data.Data, vocabulary: Vocabulary) -> str:
     digest = hashlib.sha256()
-    for tree in trees:
+    for tree in found.train:
         digest.update(repr((tree.words, tree.heads, tree.labels)).encode())
-    for sentence in dev:
+    for sentence in found.dev:
         digest.update(repr((sentence.words, sentence.heads, sentence.labels)).encode())
     digest.update(repr(vocabulary.words).encode())
+    if found.raw is not None:
+        digest.update(repr((found.raw.sentences, sorted(found.raw.counts.items()))).encode())
     return digest.hexdigest()
 
 

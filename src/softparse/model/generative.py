@@ -85,7 +85,7 @@ class Generative(nn.Module):
     def vectors(
         self, network: Network, batch: Batch, encoded: Encoded, trees: Tensor, latent: Tensor | None = None
     ) -> tuple[Tensor, ...]:
-        """What words are predicted from, [..., B, n, hidden], for each direction, given trees [..., B, n + 1, n + 1]."""
+        """What words are predicted from, [..., B, n, hidden] by direction, given trees [..., B, n + 1, n + 1]."""
         if self.reader is not None:
             return self.reader(encoded, batch.lengths, trees)
         assert self.decoder is not None

@@ -16,6 +16,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ class ModelError(ValueError):
     """A folder that is not a usable model."""
 
 
-def write(parser: Parser, folder: str | Path, files: dict[str, str] | None = None) -> None:
-    """The whole folder; `files` are further text files to put into it."""
+def write(parser: Parser, folder: str | Path, files: Mapping[str, bytes] | None = None) -> None:
+    """The whole folder; `files` are further ones to put into it."""
     folder = Path(folder).resolve()
     refuse_other_content(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -69,24 +70,28 @@ def refuse_other_content(folder: str | Path) -> None:
         raise ModelError(f"{folder}: is there and is not a model, so it is not replaced; choose another name")
 
 
-def update(parser: Parser, folder: str | Path, files: dict[str, str] | None = None) -> None:
+def update(parser: Parser, folder: str | Path, files: Mapping[str, bytes] | None = None) -> None:
     """New weights and metrics for a model whose configuration, vocabulary and vectors are in the folder already."""
     folder = Path(folder)
     with replacing(folder / WEIGHTS) as file:
         file.write(_weights(parser))
-    for name, text in {**_texts(parser), **(files or {})}.items():
-        with replacing(folder / name) as file:
-            file.write(text.encode("utf-8"))
+    update_texts(parser, folder, files)
 
 
-def _write_into(parser: Parser, folder: Path, files: dict[str, str]) -> None:
+def update_texts(parser: Parser, folder: str | Path, files: Mapping[str, bytes] | None = None) -> None:
+    """New metrics, and what is said about them."""
+    for name, content in {**_texts(parser), **(files or {})}.items():
+        with replacing(Path(folder) / name) as file:
+            file.write(content)
+
+
+def _write_into(parser: Parser, folder: Path, files: Mapping[str, bytes]) -> None:
     from .. import __version__
 
     config = {"format": FORMAT, "softparse": __version__, **as_table(parser.config)}
-    texts = {CONFIG: json.dumps(config, indent=1), VOCABULARY: parser.vocabulary.as_json(), **_texts(parser), **files}
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    (folder / WEIGHTS).write_bytes(_weights(parser))
+    texts = {CONFIG: json.dumps(config, indent=1).encode(), VOCABULARY: parser.vocabulary.as_json().encode()}
+    for name, content in {**texts, **_texts(parser), WEIGHTS: _weights(parser), **files}.items():
+        (folder / name).write_bytes(content)
     if parser.vector_words:
         (folder / VECTOR_WORDS).write_text(json.dumps(parser.vector_words, ensure_ascii=False), encoding="utf-8")
         save_file({"vectors": parser.network.words.vectors[1:].contiguous().cpu()}, folder / VECTORS)
@@ -102,10 +107,10 @@ def _weights(parser: Parser) -> bytes:
     return save(tensors, metadata={"format": str(FORMAT)})
 
 
-def _texts(parser: Parser) -> dict[str, str]:
+def _texts(parser: Parser) -> dict[str, bytes]:
     from .card import model_card
 
-    return {METRICS: json.dumps(parser.metrics, indent=1), CARD: model_card(parser)}
+    return {METRICS: json.dumps(parser.metrics, indent=1).encode(), CARD: model_card(parser).encode()}
 
 
 def _exchange(new: Path, old: Path) -> None:

@@ -1,0 +1,144 @@
+"""The terms of the variational autoencoder's objective, for sentences with trees and for raw ones.
+
+For a raw sentence s the evidence lower bound is
+
+    E_q(T, z|s)[ log p(s|T, z) ]  −  KL(q(T|s) ‖ p(T))  −  KL(q(z|s) ‖ N(0, 1)),
+
+its first term by one of the estimators of the tree core; for a sentence with a tree T it is E_q(z|s)[log p(s|T, z)] −
+KL(q(z|s) ‖ N(0, 1)), up to the constant log p(T). A tree that is partial stands between the two: the sentence counts as
+a raw one whose q is restricted to the completions of its tree. All terms are sums over the batch, to be minimised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torch import Tensor
+
+from ..configuration import at_least, choice
+from ..model.generative import Generative
+from ..trees import ProjectiveTrees, adjacency, expectation
+from .priors import Prior
+from .reading import Reading
+
+
+class Term(NamedTuple):
+    """A sum over the sentences of a batch, and its weight in the bound."""
+
+    value: Tensor
+    weight: float = 1.0
+
+
+Terms = dict[str, Term]
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    # Weights of −log p(s|T, z) for sentences with trees and for raw ones, and of the KL divergences in both. That of
+    # trees is 0, or 1 with a prior other than the uniform one, unless it is given.
+    labelled: float = at_least(0.0, 0.0)
+    raw: float = at_least(0.0, 0.0)
+    kl_latent: float = at_least(0.01, 0.0)
+    kl_trees: float | None = None
+    kl_annealing: int = at_least(0, 0)  # epochs in which the weights of the divergences rise from 0
+    prior: str = "uniform"  # uniform, trees (estimated from the labelled ones), or a file of preferences
+    teacher: float = at_least(0.0, 0.0)  # weight of agreeing with the averaged model on raw sentences
+    # The first epochs with these terms.
+    labelled_from: int = at_least(3, 1)
+    raw_from: int = at_least(7, 1)
+    teacher_from: int = at_least(4, 1)
+    raw_sentences: float = at_least(1.0, 0.0)  # raw sentences in an epoch, for each labelled one
+    updates: str = choice("alternate", "joint")  # raw and labelled batches in turns, or one of each in every update
+    # How the gradient goes through the tree.
+    estimator: str = choice("relaxed", "straight-through", "marginals", "perturbed-marginals", "score-function")
+    noise: str = choice("gumbel", "sum-of-gamma", "none")
+    samples: int = at_least(1, 1)
+    temperature: float = at_least(1.0, 1e-3)
+    last_temperature: float = at_least(0.0, 0.0)  # reached in the last epoch, step by step; 0 is no change
+
+    @property
+    def is_generative(self) -> bool:
+        return self.labelled > 0 or self.raw > 0
+
+    @property
+    def needs_raw(self) -> bool:
+        return self.raw > 0 or self.teacher > 0
+
+    @property
+    def tree_weight(self) -> float:
+        if self.kl_trees is not None:
+            return self.kl_trees
+        return 0.0 if self.prior == "uniform" else 1.0
+
+    def has_labelled(self, epoch: int) -> bool:
+        """Whether sentences with trees are reconstructed in this epoch, from 0."""
+        return self.labelled > 0 and epoch + 1 >= self.labelled_from
+
+    def has_raw(self, epoch: int) -> bool:
+        return self.raw > 0 and epoch + 1 >= self.raw_from
+
+    def has_teacher(self, epoch: int) -> bool:
+        return self.teacher > 0 and epoch + 1 >= self.teacher_from
+
+    def annealed(self, epoch: int, first: int) -> float:
+        """What the weights of the divergences are multiplied by, where they count from epoch `first` (from 1) on."""
+        return min(1.0, (epoch + 2 - first) / (self.kl_annealing + 1)) if self.kl_annealing else 1.0
+
+    def temperature_at(self, epoch: int, epochs: int) -> float:
+        """Falls (or rises) geometrically from the first epoch with raw text to the last one."""
+        steps = epochs - self.raw_from
+        if not self.last_temperature or steps <= 0:
+            return self.temperature
+        part = min(1.0, max(0, epoch + 1 - self.raw_from) / steps)
+        return self.temperature * (self.last_temperature / self.temperature) ** part
+
+
+class Autoencoder:
+    """The generative model with the parser as its encoder, and what it adds to the losses of a batch."""
+
+    def __init__(self, config: ObjectiveConfig, generative: Generative, prior: Prior | None, epochs: int):
+        self.config, self.generative, self.prior, self.epochs = config, generative, prior, epochs
+
+    def labelled(self, reading: Reading, epoch: int) -> Terms:
+        """Terms of sentences with trees."""
+        heads = reading.batch.heads
+        assert heads is not None
+        is_partial = ((heads < 0) & reading.batch.is_word).any(1)
+        if self.config.has_raw(epoch) and is_partial.any():
+            # A sentence whose tree is complete has no other completion: it gets its own tree.
+            return self._expected(reading, reading.trees.given(heads), epoch)
+        latent, terms = self._latent(reading, epoch, self.config.labelled_from)
+        loss = self._loss(reading, adjacency(heads, reading.scores.dtype), latent)
+        terms["reconstruction"] = Term(loss[~is_partial].sum())
+        return terms
+
+    def raw(self, reading: Reading, epoch: int) -> Terms:
+        """Terms of sentences whose trees are not known."""
+        return self._expected(reading, reading.trees, epoch)
+
+    def _expected(self, reading: Reading, trees: ProjectiveTrees, epoch: int) -> Terms:
+        config = self.config
+        latent, terms = self._latent(reading, epoch, config.raw_from)
+        expected = expectation(
+            trees, lambda soft: self._loss(reading, soft, latent), config.estimator, samples=config.samples,
+            noise=config.noise, temperature=config.temperature_at(epoch, self.epochs),
+        )  # fmt: skip
+        terms["reconstruction"] = Term(expected.sum())
+        if config.tree_weight > 0:
+            divergence = trees.kl_uniform() if self.prior is None else self.prior.divergence(trees, reading.sentences)
+            weight = config.tree_weight * config.annealed(epoch, config.raw_from)
+            terms["kl_trees"] = Term(divergence.sum(), weight)
+        return terms
+
+    def _latent(self, reading: Reading, epoch: int, first: int) -> tuple[Tensor | None, Terms]:
+        gaussian = self.generative.gaussian(reading.encoded, reading.batch.lengths)
+        if gaussian is None:
+            return None, {}
+        weight = self.config.kl_latent * self.config.annealed(epoch, first)
+        return gaussian.sample(), {"kl_latent": Term(gaussian.kl_standard().sum(), weight)}
+
+    def _loss(self, reading: Reading, soft: Tensor, latent: Tensor | None) -> Tensor:
+        """−log p(s|T, z) [..., B], or what stands for it."""
+        vectors = self.generative.vectors(reading.network, reading.batch, reading.encoded, soft, latent)
+        return self.generative.loss(vectors, reading.batch)

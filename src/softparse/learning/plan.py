@@ -1,0 +1,67 @@
+"""What an epoch does: its updates, each from trees, from raw sentences, or from both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..corpus.batches import batched
+from ..corpus.raw import RawStream
+
+Words = list[str]
+
+
+@dataclass(frozen=True)
+class Update:
+    """One step of the optimiser."""
+
+    trees: list[int] = field(default_factory=list)  # places in the training trees
+    raw: list[Words] = field(default_factory=list)
+
+
+class RawBatches:
+    """The raw sentences of every epoch: the next ones of an endless stream, in batches of similar length."""
+
+    def __init__(self, stream: RawStream, number: int, most_sentences: int, most_words: int, seed: int):
+        self.stream, self.number, self.seed = stream, number, seed
+        self.most_sentences, self.most_words = most_sentences, most_words
+
+    def epoch(self, turn: int) -> list[list[Words]]:
+        """Those of the epoch that is number `turn`, from 0, of those with raw text. Epochs cannot be gone back to."""
+        self.stream.skip_to(turn * self.number)
+        drawn = self.stream.take(self.number)
+        generator = np.random.default_rng([self.seed, turn, 1])
+        lengths = [len(words) for words in drawn]
+        return [[drawn[index] for index in batch]
+                for batch in batched(lengths, self.most_sentences, self.most_words, generator)]  # fmt: skip
+
+
+def alternating(trees: Sequence[list[int]], raw: Sequence[list[Words]]) -> list[Update]:
+    """Batches of trees in their order, and the raw ones spread evenly among them.
+
+    >>> [("trees" if update.trees else "raw") for update in alternating([[0], [1]], [[["a"]], [["b"]], [["c"]]])]
+    ['trees', 'raw', 'trees', 'raw', 'raw']
+    """
+    updates, done = [], 0
+    for place, batch in enumerate(trees, 1):
+        updates.append(Update(trees=batch))
+        until = place * len(raw) // len(trees)
+        updates += [Update(raw=sentences) for sentences in raw[done:until]]
+        done = until
+    return updates + [Update(raw=sentences) for sentences in raw[done:]]
+
+
+def joint(
+    trees: Sequence[list[int]], raw: Sequence[list[Words]], lengths: Sequence[int], generator: np.random.Generator
+) -> list[Update]:
+    """As many updates as there are batches of trees, each with raw batches of about its length, in any order."""
+    by_length = sorted(trees, key=lambda batch: max(lengths[index] for index in batch))
+    waiting = sorted(raw, key=lambda batch: max(map(len, batch)))
+    updates = []
+    for place, batch in enumerate(by_length):
+        start, end = (part * len(waiting) // len(by_length) for part in (place, place + 1))
+        updates.append(Update(batch, [words for sentences in waiting[start:end] for words in sentences]))
+    generator.shuffle(updates)
+    return updates

@@ -1,0 +1,32 @@
+"""What a run does with raw text: which sentences when, and the networks that learn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .autoencoder import Autoencoder, ObjectiveConfig
+from .plan import RawBatches, Update, alternating, joint
+
+
+class Unlabelled:
+    """The raw sentences of a run and the autoencoder, if there is one."""
+
+    def __init__(self, config: ObjectiveConfig, raw: RawBatches | None, autoencoder: Autoencoder | None, seed: int):
+        self.config, self.raw, self.autoencoder, self.seed = config, raw, autoencoder, seed
+
+    @property
+    def first(self) -> int:
+        """The first epoch, from 0, that draws raw sentences."""
+        starts = [(self.config.raw, self.config.raw_from), (self.config.teacher, self.config.teacher_from)]
+        return min(first for weight, first in starts if weight > 0) - 1
+
+    def updates(self, batches: list[list[int]], lengths: Sequence[int], epoch: int) -> list[Update]:
+        """Those of an epoch with these batches of trees."""
+        if self.raw is None or epoch < self.first:
+            return [Update(trees=batch) for batch in batches]
+        raw = self.raw.epoch(epoch - self.first)
+        if self.config.updates == "alternate" or not batches:
+            return alternating(batches, raw)
+        return joint(batches, raw, lengths, np.random.default_rng([self.seed, epoch, 2]))
