@@ -17,6 +17,7 @@ from ..evaluation.scores import score
 from ..parser import Parser
 from .config import TrainConfig
 from .distributed import Group
+from .divergence import all_finite, diverged, is_suspicious
 from .objectives import arc_loss, label_loss
 from .observer import Observer, Record
 from .optimizers import Average, clip_gradient, learning_rate, optimizer
@@ -63,6 +64,7 @@ class Loop:
         # How many batches there are differs a little from epoch to epoch; the schedule takes the first one's number.
         self.steps = len(self.batches(0)) * config.epochs
         self.stop_requested = False
+        self.has_exploded = False  # and the user knows
 
     def batches(self, epoch: int) -> list[list[int]]:
         """The batches of an epoch: they depend on the seed and the epoch alone."""
@@ -79,6 +81,7 @@ class Loop:
                 self.step(batches[progress.position], progress.epoch + progress.position / len(batches))
                 progress.position += 1
                 if self._is_asked_to_stop():
+                    self._require_finite_weights()
                     if self.group.is_first and progress.best_record is None:
                         self._keep_average(keep, self._record(evaluate=True))  # better a young model than none
                     save()
@@ -113,17 +116,14 @@ class Loop:
         share = self.group.share(batch)
         if share:
             arcs, labels = self._backward([self.trees[index] for index in share], divisor)
+        arcs, labels = self.group.total(arcs, labels)
+        self._require(math.isfinite(arcs + labels), f"the loss is {arcs + labels}")
         self.group.add_gradients(self.parameters)
-        if self.config.clip:
-            clip_gradient(self.parameters, self.config.clip)
+        norm = clip_gradient(self.parameters, self.config.clip or math.inf)
+        self._require(math.isfinite(norm), f"the norm of the gradient is {norm}")  # it would spoil all weights
         self.optimizer.step()
         if self.average:
             self.average.update()
-        arcs, labels = self.group.total(arcs, labels)
-        if not math.isfinite(arcs + labels):
-            raise FloatingPointError(
-                f"the loss is {arcs + labels} in epoch {self.progress.epoch + 1}; lower train.learning_rate"
-            )
         for place, value in enumerate((arcs, labels, float(total_words))):
             self.progress.losses[place] += value
         self.progress.seconds += time.perf_counter() - started
@@ -134,15 +134,27 @@ class Loop:
         batch = self.parser.numbering.training_batch(trees).to(self.parser.device)
         states = self.network.states(batch)
         single_root = self.parser.config.decoding.single_root
-        arcs = arc_loss(self.config.arc_loss, self.network.arc_scores(states), batch, single_root)
+        scores = self.network.arc_scores(states)
+        if not all_finite([scores]):
+            return math.nan, math.nan  # which stops all processes at the same place
+        arcs = arc_loss(self.config.arc_loss, scores, batch, single_root)
         assert batch.heads is not None
         assert batch.labels is not None
         labels = label_loss(self.config.label_loss, self.network.label_scores(states, batch.heads), batch.labels)
         ((arcs + self.config.label_weight * labels) / divisor).backward()
         return float(arcs.detach()), float(labels.detach())
 
+    def _require(self, is_sound: bool, otherwise: str) -> None:
+        if not is_sound:
+            raise diverged(otherwise, self.progress.epoch + 1, self.config.learning_rate)
+
+    def _require_finite_weights(self) -> None:
+        """Before they are kept: the last step may have spoilt them."""
+        self._require(all_finite(self.parameters), "a weight is not finite")
+
     def _finish_epoch(self, keep: Callable[[Record], None]) -> None:
         progress = self.progress
+        self._require_finite_weights()
         is_last = progress.epoch + 1 == self.config.epochs
         is_due = bool(self.dev) and ((progress.epoch + 1) % self.config.evaluate_every == 0 or is_last)
         record = self.group.from_first(self._record(is_due) if self.group.is_first else None)
@@ -157,7 +169,17 @@ class Loop:
             if record["is_best"]:
                 self._keep_average(keep, record)
             self.observer.evaluated(record)
+            self._warn_of_explosion(record["arc_loss"] + record["label_loss"])
         progress.epoch, progress.position, progress.losses = progress.epoch + 1, 0, [0.0, 0.0, 0.0]
+
+    def _warn_of_explosion(self, loss: float) -> None:
+        labels = len(self.parser.vocabulary.labels)
+        if not self.has_exploded and is_suspicious(loss, self.lengths, labels):
+            self.has_exploded = True
+            self.observer.warn(
+                f"epoch {self.progress.epoch + 1}: the loss, {loss:.4g} a word, is far above that of guessing; "
+                f"nothing is learnt like this: lower train.learning_rate (now {self.config.learning_rate:g})"
+            )
 
     def _keep_average(self, keep: Callable[[Record], None], record: Record) -> None:
         if self.average:
@@ -182,12 +204,15 @@ class Loop:
                 self.average.exchange()
             try:
                 record["dev"] = evaluated(self.parser, self.dev)
+            except ValueError as error:  # of the trees' distribution, which refuses scores that are no numbers
+                raise diverged(f"dev cannot be parsed: {error}", record["epoch"], self.config.learning_rate) from error
             finally:
                 if self.average:
                     self.average.exchange()
         return record
 
     def state_dict(self) -> dict[str, Any]:
+        self._require_finite_weights()
         random = self.group.gathered(torch.get_rng_state())
         return {
             "network": {name: tensor.cpu() for name, tensor in self.network.state_dict().items()},
