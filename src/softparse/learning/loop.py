@@ -23,6 +23,7 @@ from ..parser import Parser
 from .clock import Clock
 from .config import Config
 from .distributed import Group
+from .divergence import all_finite, diverged, is_suspicious
 from .objective import NAMES, Objective, by_word
 from .observer import Observer, Record
 from .optimizers import Average, clip_gradient, learning_rate, optimizer
@@ -78,6 +79,7 @@ class Loop:
         # How many updates there are differs from epoch to epoch; the schedule goes by their part that is done.
         self.steps = max(1, len(self._batches(0))) * self.config.epochs
         self.stop_requested = False
+        self.has_exploded = False  # and the user knows
 
     def _teacher(self) -> Network | None:
         """A network that has the averaged weights, whatever they are at the moment."""
@@ -111,6 +113,7 @@ class Loop:
                 self.step(updates[progress.position], progress.epoch + progress.position / len(updates))
                 progress.position += 1
                 if self._is_asked_to_stop():
+                    self._require_finite_weights()
                     if self.group.is_first and progress.best_record is None:
                         self._keep_average(keep, self._record(evaluate=True))  # better a young model than none
                     save()
@@ -140,18 +143,15 @@ class Loop:
             group["lr"] = learning_rate(self.config, step, self.steps)
         self.optimizer.zero_grad(set_to_none=True)
         sums = self.group.totals(self._gradients(update), NAMES)
+        loss = sum(value for name, value in sums.items() if not name.endswith("words"))
+        self._require(math.isfinite(loss), f"the loss is {loss}")
         with self.clock("update"):
             self.group.add_gradients(self.parameters)
-            if self.config.clip:
-                clip_gradient(self.parameters, self.config.clip)
+            norm = clip_gradient(self.parameters, self.config.clip or math.inf)
+            self._require(math.isfinite(norm), f"the norm of the gradient is {norm}")  # it would spoil all weights
             self.optimizer.step()
             if self.average:
                 self.average.update()
-        loss = sum(value for name, value in sums.items() if not name.endswith("words"))
-        if not math.isfinite(loss):
-            raise FloatingPointError(
-                f"the loss is {loss} in epoch {self.progress.epoch + 1}; lower train.learning_rate"
-            )
         for name, value in sums.items():
             self.progress.sums[name] = self.progress.sums.get(name, 0.0) + value
         self.progress.seconds += time.perf_counter() - started
@@ -172,8 +172,17 @@ class Loop:
             sums |= self.objective.learn_raw(sentences, divisor, epoch)
         return sums
 
+    def _require(self, is_sound: bool, otherwise: str) -> None:
+        if not is_sound:
+            raise diverged(otherwise, self.progress.epoch + 1, self.config.learning_rate)
+
+    def _require_finite_weights(self) -> None:
+        """Before they are kept: the last step may have spoilt them."""
+        self._require(all_finite(self.parameters), "a weight is not finite")
+
     def _finish_epoch(self, keep: Callable[[Record], None]) -> None:
         progress = self.progress
+        self._require_finite_weights()
         is_last = progress.epoch + 1 == self.config.epochs
         is_due = bool(self.dev) and ((progress.epoch + 1) % self.config.evaluate_every == 0 or is_last)
         record = self.group.from_first(self._record(is_due) if self.group.is_first else None)
@@ -188,7 +197,18 @@ class Loop:
             if record["is_best"]:
                 self._keep_average(keep, record)
             self.observer.evaluated(record)
+            losses = record["losses"]
+            self._warn_of_explosion(losses.get("arcs", 0.0) + losses.get("labels", 0.0))
         progress.epoch, progress.position, progress.sums = progress.epoch + 1, 0, {}
+
+    def _warn_of_explosion(self, loss: float) -> None:
+        labels = len(self.parser.vocabulary.labels)
+        if not self.has_exploded and is_suspicious(loss, self.lengths, labels):
+            self.has_exploded = True
+            self.observer.warn(
+                f"epoch {self.progress.epoch + 1}: the loss, {loss:.4g} a word, is far above that of guessing; "
+                f"nothing is learnt like this: lower train.learning_rate (now {self.config.learning_rate:g})"
+            )
 
     def _keep_average(self, keep: Callable[[Record], None], record: Record) -> None:
         if self.average:
@@ -212,12 +232,15 @@ class Loop:
                 self.average.exchange()
             try:
                 record["dev"] = evaluated(self.parser, self.dev)
+            except ValueError as error:  # of the trees' distribution, which refuses scores that are no numbers
+                raise diverged(f"dev cannot be parsed: {error}", record["epoch"], self.config.learning_rate) from error
             finally:
                 if self.average:
                     self.average.exchange()
         return record
 
     def state_dict(self) -> dict[str, Any]:
+        self._require_finite_weights()
         random = self.group.gathered(torch.get_rng_state())
         return {
             "networks": {name: tensor.cpu() for name, tensor in self.networks.state_dict().items()},

@@ -9,6 +9,7 @@ each with its weight, divided by the number of words (or sentences) of its kind 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ..corpus.batches import Tree
@@ -17,6 +18,7 @@ from ..parser import Parser
 from .autoencoder import Term, Terms
 from .clock import Clock
 from .config import Config
+from .divergence import all_finite
 from .objectives import arc_loss, label_loss
 from .plan import Words
 from .reading import Reading
@@ -46,7 +48,8 @@ class Objective:
         with self.clock("batches"):
             batch = self.parser.numbering.training_batch(trees).to(self.parser.device)
         reading = Reading(self.parser.network, [tree.words for tree in trees], batch, self.single_root)
-        self._read(reading)
+        if not self._read(reading):
+            return {"arcs": math.nan}  # which stops all processes at the same place
         with self.clock("losses"):
             assert batch.heads is not None
             assert batch.labels is not None
@@ -65,7 +68,8 @@ class Objective:
         with self.clock("batches"):
             batch = self.parser.numbering.batch(sentences).to(self.parser.device)
         reading = Reading(self.parser.network, sentences, batch, self.single_root)
-        self._read(reading)
+        if not self._read(reading):
+            return {"raw_reconstruction": math.nan}
         terms: Terms = {}
         if self.autoencoder is not None and self.config.has_raw(epoch):
             with self.clock("decoder"):
@@ -76,9 +80,10 @@ class Objective:
         sums = self._backward(terms, divisor)
         return {f"raw_{name}": value for name, value in sums.items()} | {"raw_words": sum(map(len, sentences))}
 
-    def _read(self, reading: Reading) -> None:
+    def _read(self, reading: Reading) -> bool:
+        """Let the parser read. Returns whether its scores are numbers."""
         with self.clock("encoder"):
-            _ = reading.scores
+            return all_finite([reading.scores])
 
     def _backward(self, terms: Terms, divisor: float) -> Sums:
         """Gradients of the weighted sum of the terms; returns them unweighted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import torch
@@ -27,12 +28,13 @@ def learning_rate(config: TrainConfig, step: int, steps: int) -> float:
 
 
 @torch.no_grad()
-def clip_gradient(parameters: Iterable[Tensor], most: float) -> None:
-    """Shorten the gradient to the norm `most` if it is longer; most steps leave it alone."""
+def clip_gradient(parameters: Iterable[Tensor], most: float) -> float:
+    """Shorten the gradient to the norm `most` if it is longer; most steps leave it alone. Returns its norm before."""
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norm = float(torch.nn.utils.get_total_norm(gradients))
-    if norm > most:
+    if math.isfinite(norm) and norm > most:
         torch._foreach_mul_(gradients, most / norm)
+    return norm
 
 
 class Average:

@@ -133,7 +133,7 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
     observer.started(found.counts | vocabulary, loop.steps)
     if saved is None:
         save()  # from now on, a run that is killed can be told from one that is complete
-    with _stopping(loop):
+    with _stopping(loop), _telling_what_is_left(loop, output):
         loop.run(keep, save)
     generative = loop.generative
     if best:
@@ -159,6 +159,17 @@ def _generative(loop: Loop) -> dict[str, bytes]:
 
 def _lines(history: list[Record]) -> str:
     return "".join(json.dumps(entry) + "\n" for entry in history)
+
+
+@contextlib.contextmanager
+def _telling_what_is_left(loop: Loop, output: str) -> Iterator[None]:
+    """A run that has diverged would do so again if it were resumed."""
+    try:
+        yield
+    except FloatingPointError as error:
+        best = loop.progress.best_record
+        left = f"the best model so far, of epoch {best['epoch']}, is in {output}; " if best and output else ""
+        raise FloatingPointError(f"{error}; {left}--force starts anew with other settings") from error
 
 
 @contextlib.contextmanager
