@@ -29,10 +29,10 @@ import torch
 from softparse.learning.config import configure
 from softparse.learning.data import load
 from softparse.learning.distributed import Group
+from softparse.learning.initial import make_parser
 from softparse.learning.loop import Loop
 from softparse.learning.observer import Observer
 from softparse.learning.plan import Update
-from softparse.learning.training import make_parser
 
 
 def floor(loop: Loop, lstm: torch.nn.LSTM, batch: Update) -> float:
@@ -58,7 +58,7 @@ def main() -> None:
     torch.manual_seed(0)
     config = configure(arguments.preset, assignments=arguments.assignments, data={"train": [arguments.train]})
     data = load(config.data, config.decoding.single_root, print)
-    loop = Loop(make_parser(config, data, Observer()), data.train, [], config, Group(), Observer())
+    loop = Loop(make_parser(config, data, Observer()), data, config, Group(), Observer())
     encoder = config.model.encoder
     bare = torch.nn.LSTM(loop.network.words.dimension, encoder.hidden, encoder.layers, bidirectional=True)
     batches = loop.updates(0)

@@ -78,11 +78,11 @@ def train(trees, dev, raw, output, preset, file, assignments, vectors, init, res
     is_first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
     with _one_speaking(is_first):
         config = configure(preset, file, assignments, data=data, train=settings)
-        for option, value in (("--train", config.data.train), ("-o", config.data.output)):
+        for option, value in (("--train", config.data.train or config.data.raw), ("-o", config.data.output)):
             if not value:
                 raise click.UsageError(f"{option} is missing, and the file of --config does not have it under [data]")
         output = config.data.output
-        observer: Observer = Screen(config.train.epochs) if is_first else Observer()
+        observer: Observer = Screen() if is_first else Observer()
         if is_first and TensorBoard.is_installed():
             observer = Observers(observer, TensorBoard(f"{output}.tensorboard"))
         try:
@@ -125,8 +125,8 @@ def _one_speaking(is_first: bool) -> Iterator[None]:
 class Screen(Observer):
     """Training on standard error: a bar with the time left on a terminal, and a line for every epoch."""
 
-    def __init__(self, epochs: int):
-        self.epochs = epochs
+    def __init__(self) -> None:
+        self.epochs = 0
         self.bar: Any = None
         self.began = time.monotonic()
         self.first_step: int | None = None
@@ -135,7 +135,8 @@ class Screen(Observer):
     def warn(self, message: str) -> None:
         self._line(f"warning: {message}")
 
-    def started(self, summary: dict[str, Any], steps: int) -> None:
+    def started(self, summary: dict[str, Any], steps: int, epochs: int) -> None:
+        self.epochs, self.first_step, self.began = epochs, None, time.monotonic()
         self._line("; ".join(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in summary.items()))
         if sys.stderr.isatty():
             from tqdm import tqdm

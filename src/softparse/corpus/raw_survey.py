@@ -12,6 +12,7 @@ from .conllu import read_all
 from .vocabulary import normal_form
 
 MOST_COUNTED = 2_000_000  # words in memory; beyond that, those seen once so far are forgotten
+SURVEYED_FOR_LETTERS = 20_000  # sentences
 SHORT = 5  # sentences of so many words recur in any two texts
 
 
@@ -24,7 +25,11 @@ class Survey:
     left_out: int = 0  # longer than the limit
     recurring: int = 0  # of more than `SHORT` words, that are in the development set too
     counts: Counter[str] = field(default_factory=Counter)  # by normal form
-    scripts: Counter[str] = field(default_factory=Counter)  # of letters
+    letters: Counter[str] = field(default_factory=Counter)  # of the first sentences
+
+    @property
+    def scripts(self) -> Counter[str]:
+        return scripts(self.letters)
 
 
 def survey(
@@ -33,7 +38,6 @@ def survey(
     """Read the files once; memory does not grow with them."""
     result = Survey()
     known = {tuple(words) for words in development if len(words) > SHORT}
-    letters: Counter[str] = Counter()
     for sentence in read_all(paths):
         words = sentence.words
         if longest and len(words) > longest:
@@ -45,9 +49,8 @@ def survey(
         result.counts.update(map(normal_form, words))
         if len(result.counts) > most:
             result.counts = Counter({word: count for word, count in result.counts.items() if count > 1})
-        if result.sentences <= 10_000:  # enough to tell the script
-            letters.update("".join(words))
-    result.scripts = scripts(letters)
+        if result.sentences <= SURVEYED_FOR_LETTERS:
+            result.letters.update("".join(words))
     return result
 
 

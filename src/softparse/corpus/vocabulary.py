@@ -56,15 +56,18 @@ class Vocabulary:
             sorted(set(labels) - {UNLABELLED}),
         )
 
-    def with_raw(self, raw: Mapping[str, int], least: int = 1, most: int | None = None) -> Vocabulary:
-        """This vocabulary and the most frequent words of raw text (by normal form), with the counts of both."""
+    def with_raw(
+        self, raw: Mapping[str, int], letters: Mapping[str, int], least: int = 1, most: int | None = None
+    ) -> Vocabulary:
+        """This vocabulary and the most frequent words of raw text (by normal form), with the counts of both; and its
+        characters. What occurs less than `least` times is left out."""
         counts = {word: count + raw.get(word, 0) for word, count in zip(self.words, self.counts, strict=True)}
         special = list(SPECIAL)
         words = {word: counts[word] for word in self.words if word not in special}
         new = sorted(((-count, word) for word, count in raw.items() if count >= least and word not in words))
         words |= {word: -count for count, word in new[:most]}
         ordered = sorted(words, key=lambda word: (-words[word], word))
-        characters = {letter for _, word in new[:most] for letter in word if word != NUMBER} - set(self.characters)
+        characters = {letter for letter, count in letters.items() if count >= least} - set(self.characters)
         return Vocabulary(
             special + ordered,
             [0] * len(special) + [words[word] for word in ordered],

@@ -16,7 +16,7 @@ class TensorBoard(Observer):
         self.folder = str(folder)
         self.writer: Any = None
 
-    def started(self, summary: dict[str, Any], steps: int) -> None:
+    def started(self, summary: dict[str, Any], steps: int, epochs: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         self.writer = SummaryWriter(self.folder)

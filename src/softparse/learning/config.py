@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ class DataConfig:
     dev: list[str] = field(default_factory=list)
     output: str = ""  # the model folder
     raw: list[str] = field(default_factory=list)  # raw text: tokenised sentences, or CoNLL-U whose trees do not count
+    # Trees that a parser has made: in every epoch as many of them as there are others are learnt from.
+    parsed: list[str] = field(default_factory=list)
     vectors: str = ""  # a file of external word vectors
     # So many vectors from the beginning of the file (frequent words come first) are kept for parsing new text, besides
     # those of the words in the treebanks.
@@ -63,13 +65,45 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
+class SelfTrainingConfig:
+    """The baseline of two steps: train on trees, parse the raw text, train on trees and the parses that are certain."""
+
+    kept: float = at_least(0.5, 0.0)  # part of the raw sentences, the most certain ones
+    most_sentences: int = at_least(200_000, 1)  # of the raw text
+
+
+@dataclass(frozen=True)
 class Config:
+    method: str = choice("joint", "self-training")  # how raw text is learnt from
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     generative: GenerativeConfig = field(default_factory=GenerativeConfig)
+    self_training: SelfTrainingConfig = field(default_factory=SelfTrainingConfig)
+
+
+def settled(config: Config) -> Config:
+    """The configuration with what its data leaves of the objective: no raw text, no terms of it; and without trees,
+    those of raw text from the beginning."""
+    objective = config.objective
+    if not config.data.raw:
+        return replace(config, method="joint", objective=replace(objective, labelled=0.0, raw=0.0, teacher=0.0))
+    if config.data.train:
+        return config
+    if config.method == "self-training":
+        raise ConfigurationError("method=self-training needs trees to begin with; give them with --train")
+    if not objective.raw or objective.prior in ("uniform", "trees"):
+        raise ConfigurationError(
+            "without trees, training needs a prior over trees and the reconstruction of raw text: "
+            "--set objective.prior=FILE and --set objective.raw=1 (or give trees with --train)"
+        )
+    return replace(
+        config,
+        data=replace(config.data, vocabulary="all"),
+        objective=replace(objective, labelled=0.0, teacher=0.0, raw_from=1),
+    )
 
 
 DEFAULT = "default"

@@ -12,6 +12,7 @@ from ..corpus.problems import CorpusError, Problem
 from ..corpus.projectivity import crossing, is_projective, lift
 from ..corpus.raw_survey import Survey, doubts, survey
 from ..corpus.sentence import Sentence
+from ..evaluation.baselines import branching_scores
 from .config import DataConfig
 
 FEWEST_FOR_HOLDING_OUT = 50
@@ -26,16 +27,17 @@ class Data:
     dev: list[Sentence]
     counts: dict[str, Any] = field(default_factory=dict)
     raw: Survey | None = None
+    parsed: list[Tree] = field(default_factory=list)  # trees that a parser has made
 
 
 def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> Data:
-    if not config.train:
+    if not config.train and not config.raw:
         raise CorpusError("no treebank to train on; give one with --train")
 
     def report(problem: Problem) -> None:
         warn(str(problem))
 
-    sentences = list(labelled(config.train, single_root, report))
+    sentences = list(labelled(config.train, single_root, report)) if config.train else []
     counts: dict[str, Any] = {"trees": config.train, "sentences": len(sentences)}
     if config.dev:
         dev = list(labelled(config.dev, single_root, report))
@@ -52,12 +54,18 @@ def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> 
             warn(f"{len(sentences) - len(short)} sentences of more than {config.longest} words are left out "
                  "(data.longest)")  # fmt: skip
         sentences = short
-    if not sentences:
+    if config.train and not sentences:
         raise CorpusError("no sentence with a tree is left to train on")
+    if dev and not config.train:  # the only thing that shows what was learnt
+        counts |= {f"dev_UAS_of_{name}_trees": round(uas, 2) for name, uas in branching_scores(dev).items()}
     trees, changed = projective(sentences, config.nonprojective)
     counts["words"] = sum(map(len, trees))
     counts |= changed
-    return Data(trees, dev, counts, _raw(config, trees, dev, counts, warn))
+    raw = _raw(config, trees, dev, counts, warn)
+    parsed = projective(labelled(config.parsed, single_root, report), config.nonprojective)[0] if config.parsed else []
+    if parsed:
+        counts["parsed"] = len(parsed)
+    return Data(trees, dev, counts, raw, parsed)
 
 
 def _raw(

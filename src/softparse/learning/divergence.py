@@ -25,5 +25,5 @@ def all_finite(tensors: Iterable[Tensor]) -> bool:
 
 def is_suspicious(loss: float, lengths: Sequence[int], labels: int) -> bool:
     """Whether a loss per word is far above that of guessing heads and labels, though it is finite."""
-    guessing = 1 + math.log(max(lengths) + 1) + math.log(labels + 1)
+    guessing = 1 + math.log(max(lengths, default=1) + 1) + math.log(labels + 1)
     return loss > SUSPICIOUS * guessing

@@ -1,32 +1,97 @@
-"""What a run begins with, beside the parser: raw text, the generative model, and the prior over trees."""
+"""What a run begins with: an untrained parser (or another model), raw text, a generative model, a prior over trees."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..configuration import ConfigurationError
 from ..corpus.batches import Numbering
+from ..corpus.problems import CorpusError
+from ..corpus.projectivity import split_label
 from ..corpus.raw import RawStream
-from ..corpus.vocabulary import Vocabulary
+from ..corpus.sentence import Sentence
+from ..corpus.vectors import Vectors, read_vectors
+from ..corpus.vocabulary import Vocabulary, normal_form
 from ..model.generative import Generative
-from ..parser import Parser
+from ..parser import Parser, ParserConfig, folder
 from .autoencoder import Autoencoder
 from .config import Config
 from .data import Data
+from .observer import Observer
 from .plan import RawBatches
 from .priors import Prior, estimated, read_prior
 from .unlabelled import Unlabelled
+from .warm_start import copy_weights
 
 MOST_WITHOUT_TREES = 20_000  # raw sentences in an epoch
+
+
+def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
+    """An untrained parser for the data, or one that starts from another model."""
+    counted = [Sentence.from_words(tree.words) for tree in found.train]
+    labels = {label for tree in found.train for label in tree.labels}
+    vocabulary = Vocabulary.of(counted, labels, config.model.words.least_count)
+    if config.data.vocabulary == "all":
+        vocabulary = known_words(config, found, vocabulary)
+    if found.train:
+        _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
+    model, start = config.model, None
+    if config.data.init:
+        start = folder.load(config.data.init)
+        vocabulary, model = start.vocabulary.extended(vocabulary), start.config.model
+    forms = {form for tree in found.train for form in tree.words}
+    forms.update(form for sentence in found.dev for form in sentence.words)
+    words, vectors = _vectors(config, forms, start, observer, found.counts)
+    parser = Parser(ParserConfig(model, config.decoding), vocabulary, words, vectors)
+    if start is not None:
+        copy_weights(start.network, parser.network, config.data.init)
+    return parser
+
+
+def _warn_of_unknown_labels(dev: list[Sentence], known: set[str], observer: Observer) -> None:
+    """Each label of the dev set that training never sees, where it comes first."""
+    seen = known | {"_"}
+    for sentence in dev:
+        for word, label in enumerate(sentence.labels, 1):
+            if label not in seen:
+                seen.add(label)
+                message = f"training never sees the label {label!r}, so the parser cannot predict it"
+                observer.warn(str(sentence.problem(message, word, is_error=False)))
+
+
+def _vectors(
+    config: Config, forms: Iterable[str], start: Parser | None, observer: Observer, counts: dict[str, Any]
+) -> tuple[list[str], Tensor | None]:
+    if not config.data.vectors:
+        if start is None or not start.vector_words:
+            return [], None
+        return start.vector_words, start.network.words.vectors[1:]
+    forms = set(forms)
+    wanted = forms | {normal_form(form) for form in forms}
+    found: Vectors = read_vectors(config.data.vectors, wanted, config.data.vectors_kept)
+    if not found.words:
+        raise CorpusError(f"{config.data.vectors}: has no vector for any word of the treebank")
+    have = set(found.words)
+    covered = sum(form in have or normal_form(form) in have for form in forms)
+    counts["vectors"] = f"{config.data.vectors} ({covered / len(forms):.0%} of the word forms)"
+    if covered < 0.2 * len(forms):
+        observer.warn(f"{config.data.vectors}: only {covered / len(forms):.0%} of the word forms have a vector; "
+                      "is it the right language?")  # fmt: skip
+    vectors = torch.from_numpy(found.matrix)
+    return found.words, vectors / vectors.std()  # so that all files have the same scale
 
 
 def known_words(config: Config, found: Data, vocabulary: Vocabulary) -> Vocabulary:
     """The vocabulary of trees and raw text."""
     if found.raw is None:
         return vocabulary
-    return vocabulary.with_raw(found.raw.counts, config.data.raw_least_count, config.data.raw_most_words)
+    counts, letters = found.raw.counts, found.raw.letters
+    return vocabulary.with_raw(counts, letters, config.data.raw_least_count, config.data.raw_most_words)
 
 
 def make_unlabelled(config: Config, found: Data, parser: Parser, generated: Vocabulary) -> Unlabelled | None:

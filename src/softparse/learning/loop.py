@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from ..configuration import ConfigurationError
-from ..corpus.batches import Tree, batched
+from ..corpus.batches import batched
 from ..corpus.sentence import Sentence
 from ..evaluation.scores import score
 from ..model.generative import Generative
@@ -22,6 +22,7 @@ from ..model.network import Network
 from ..parser import Parser
 from .clock import Clock
 from .config import Config
+from .data import Data
 from .distributed import Group
 from .divergence import all_finite, diverged, is_suspicious
 from .objective import NAMES, Objective, by_word
@@ -55,14 +56,15 @@ class Loop:
     def __init__(
         self,
         parser: Parser,
-        trees: Sequence[Tree],
-        dev: Sequence[Sentence],
+        found: Data,
         config: Config,
         group: Group,
         observer: Observer,
         unlabelled: Unlabelled | None = None,
     ):
-        self.parser, self.trees, self.dev, self.config = parser, trees, dev, config.train
+        self.parser, self.dev, self.config = parser, found.dev, config.train
+        self.trees = [*found.train, *found.parsed]
+        self.gold = len(found.train)  # the trees after them were made by a parser
         self.group, self.observer, self.unlabelled = group, observer, unlabelled
         self.network = parser.network
         self.networks = nn.ModuleDict({"parser": parser.network})
@@ -75,9 +77,9 @@ class Loop:
         self.progress = Progress()
         self.clock = Clock()
         self.objective = Objective(parser, config, unlabelled, self._teacher(), self.clock)
-        self.lengths = [len(tree) for tree in trees]
+        self.lengths = [len(tree) for tree in self.trees]
         # How many updates there are differs from epoch to epoch; the schedule goes by their part that is done.
-        self.steps = max(1, len(self._batches(0))) * self.config.epochs
+        self.steps = (len(self._batches(0)) or len(self.updates(0))) * self.config.epochs
         self.stop_requested = False
         self.has_exploded = False  # and the user knows
 
@@ -95,7 +97,13 @@ class Loop:
     def _batches(self, epoch: int) -> list[list[int]]:
         """The batches of trees of an epoch: they depend on the seed and the epoch alone."""
         generator = np.random.default_rng([self.config.seed, epoch])
-        return batched(self.lengths, self.config.batch_sentences, self.config.batch_words, generator)
+        chosen = np.arange(self.gold)
+        if self.gold < len(self.trees):  # as many of them, others every time
+            others = np.random.default_rng([self.config.seed, epoch, 3]).permutation(len(self.trees) - self.gold)
+            chosen = np.concatenate([chosen, self.gold + others[: self.gold]])
+        lengths = [self.lengths[place] for place in chosen]
+        batches = batched(lengths, self.config.batch_sentences, self.config.batch_words, generator)
+        return [[int(chosen[place]) for place in batch] for batch in batches]
 
     def updates(self, epoch: int) -> list[Update]:
         batches = self._batches(epoch)
@@ -186,7 +194,8 @@ class Loop:
         is_last = progress.epoch + 1 == self.config.epochs
         is_due = bool(self.dev) and ((progress.epoch + 1) % self.config.evaluate_every == 0 or is_last)
         record = self.group.from_first(self._record(is_due) if self.group.is_first else None)
-        value = record["dev"]["las"] if is_due else -math.inf
+        measure = "las" if self.parser.vocabulary.labels else "uas"
+        value = record["dev"][measure] if is_due else -math.inf
         record["is_best"] = value > progress.best or not self.dev
         if record["is_best"]:
             progress.best, progress.best_record, progress.since_best = value, record, 0

@@ -13,8 +13,8 @@ class Observer:
     def warn(self, message: str) -> None:
         """Something a user should know."""
 
-    def started(self, summary: dict[str, Any], steps: int) -> None:
-        """The data is read; so many steps are to come."""
+    def started(self, summary: dict[str, Any], steps: int, epochs: int) -> None:
+        """The data is read; so much is to come."""
 
     def stepped(self, step: int, steps: int, epoch: int, loss: float) -> None:
         """A batch is done."""
@@ -39,9 +39,9 @@ class Observers(Observer):
         for observer in self.observers:
             observer.warn(message)
 
-    def started(self, summary: dict[str, Any], steps: int) -> None:
+    def started(self, summary: dict[str, Any], steps: int, epochs: int) -> None:
         for observer in self.observers:
-            observer.started(summary, steps)
+            observer.started(summary, steps, epochs)
 
     def stepped(self, step: int, steps: int, epoch: int, loss: float) -> None:
         for observer in self.observers:

@@ -27,11 +27,14 @@ class RawBatches:
     def __init__(self, stream: RawStream, number: int, most_sentences: int, most_words: int, seed: int):
         self.stream, self.number, self.seed = stream, number, seed
         self.most_sentences, self.most_words = most_sentences, most_words
+        self._last: tuple[int, list[Words]] = (-1, [])
 
     def epoch(self, turn: int) -> list[list[Words]]:
-        """Those of the epoch that is number `turn`, from 0, of those with raw text. Epochs cannot be gone back to."""
-        self.stream.skip_to(turn * self.number)
-        drawn = self.stream.take(self.number)
+        """Those of the epoch that is number `turn`, from 0, of those with raw text. The last one can be had again."""
+        if self._last[0] != turn:
+            self.stream.skip_to(turn * self.number)
+            self._last = turn, self.stream.take(self.number)
+        drawn = self._last[1]
         generator = np.random.default_rng([self.seed, turn, 1])
         lengths = [len(words) for words in drawn]
         return [[drawn[index] for index in batch]

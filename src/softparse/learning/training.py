@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,16 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from ..configuration import ConfigurationError, as_json
-from ..corpus.problems import CorpusError
-from ..corpus.projectivity import split_label
-from ..corpus.sentence import Sentence
-from ..corpus.vectors import Vectors, read_vectors
-from ..corpus.vocabulary import Vocabulary, normal_form
-from ..parser import ModelError, Parser, ParserConfig, folder
+from ..corpus.vocabulary import Vocabulary
+from ..parser import ModelError, Parser, folder
 from . import data, generative_files, state
-from .config import Config
+from .config import Config, settled
 from .diagnostics import diagnose
 from .distributed import Group
-from .initial import known_words, make_unlabelled
+from .initial import known_words, make_parser, make_unlabelled
 from .loop import Interrupted, Loop
 from .observer import Observer, Record
-from .warm_start import copy_weights
+from .self_training import first_step, two_steps
 
 AFTER_A_FULL_DISK = "what was there before is whole; make room or mend the place, then --resume goes on"
 
@@ -41,27 +37,58 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
     `resume` goes on with a run that was stopped, or starts one if there is none; `force` allows to replace a model.
     Returns the best parser.
     """
-    observer = observer or Observer()
-    output = config.data.output
+    config = settled(config)
     group = Group()
-    if not group.is_first:
-        observer = Observer()
+    watching = observer if observer and group.is_first else Observer()
+
+    def run(config: Config) -> Parser:
+        return _run(config, resume, force, watching, group)
+
     is_orderly = False
     try:
-        if output and not group.by_first(lambda: _begin(config, resume, force)):
-            observer.warn(f"{output}: training is complete; nothing to resume")
-            parser = folder.load(output)
+        if config.method != "self-training":
+            parser = run(config)
+        elif config.data.output and group.by_first(lambda: _is_done(config, resume, force)):
+            parser = _complete(config.data.output, watching)
         else:
-            with _settings(config, group):
-                parser = _train(config, resume, observer, group)
+            parser = two_steps(config, run, group.by_first, resume)
         is_orderly = True
         return parser
     except Interrupted:  # which all processes are, at the same step
         is_orderly = True
         raise
     finally:
-        observer.finished()
+        watching.finished()
         group.close(is_orderly)
+
+
+def _run(config: Config, resume: bool, force: bool, observer: Observer, group: Group) -> Parser:
+    output = config.data.output
+    if output and not group.by_first(lambda: _begin(config, resume, force)):
+        return _complete(output, observer)
+    with _settings(config, group):
+        return _train(config, resume, observer, group)
+
+
+def _complete(output: str, observer: Observer) -> Parser:
+    observer.warn(f"{output}: training is complete; nothing to resume")
+    return folder.load(output)
+
+
+def _is_done(config: Config, resume: bool, force: bool) -> bool:
+    """Whether a run in two steps is complete; raises if the run may not have its name."""
+    output = config.data.output
+    folder.refuse_other_content(output)
+    has_model = (Path(output) / folder.CONFIG).exists()
+    is_open = state.is_open(output) or first_step(output).exists() or state.is_open(first_step(output))
+    _refuse_to_replace(output, has_model, is_open, resume or force)
+    return resume and has_model and not is_open
+
+
+def _refuse_to_replace(output: str, has_model: bool, is_open: bool, is_allowed: bool) -> None:
+    if not is_allowed and (has_model or is_open):
+        there = "a model" if has_model else "a run that was stopped"
+        raise ModelError(f"{output}: there is {there} already; use --resume, --force or another name")
 
 
 def _begin(config: Config, resume: bool, force: bool) -> bool:
@@ -80,9 +107,7 @@ def _begin(config: Config, resume: bool, force: bool) -> bool:
                              "use --force to train anew, or another name")  # fmt: skip
         return False
     if not resume:
-        if not force and (has_model or is_open):
-            there = "a model" if has_model else "a run that was stopped"
-            raise ModelError(f"{output}: there is {there} already; use --resume, --force or another name")
+        _refuse_to_replace(output, has_model, is_open, force)
         with _telling_place(output, "choose another place"):
             state.begin(output)
     return True
@@ -96,7 +121,7 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
             parser = make_parser(config, found, observer)
             parser.to(_device(config, group))
             unlabelled = make_unlabelled(config, found, parser, known_words(config, found, parser.vocabulary))
-            loop = Loop(parser, found.train, found.dev, config, group, observer, unlabelled)
+            loop = Loop(parser, found, config, group, observer, unlabelled)
             fingerprint = _fingerprint(found, parser.vocabulary)
             saved = state.load(output, config, fingerprint) if output and resume else None
     except Exception:
@@ -130,7 +155,7 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
                 state.save(output, config, fingerprint, content, _lines(loop.progress.history))
 
     vocabulary = {"labels": len(parser.vocabulary.labels), "vocabulary": len(parser.vocabulary.words)}
-    observer.started(found.counts | vocabulary, loop.steps)
+    observer.started(found.counts | vocabulary, loop.steps, config.train.epochs)
     if saved is None:
         save()  # from now on, a run that is killed can be told from one that is complete
     with _stopping(loop), _telling_what_is_left(loop, output):
@@ -182,60 +207,6 @@ def _telling_place(path: str | Path, remedy: str = AFTER_A_FULL_DISK) -> Iterato
         raise ModelError(f"{path}: cannot be written ({reason}); {remedy}") from error
 
 
-def make_parser(config: Config, found: data.Data, observer: Observer) -> Parser:
-    """An untrained parser for the data, or one that starts from another model."""
-    counted = [Sentence.from_words(tree.words) for tree in found.train]
-    labels = {label for tree in found.train for label in tree.labels}
-    vocabulary = Vocabulary.of(counted, labels, config.model.words.least_count)
-    if config.data.vocabulary == "all":
-        vocabulary = known_words(config, found, vocabulary)
-    _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
-    model, start = config.model, None
-    if config.data.init:
-        start = folder.load(config.data.init)
-        vocabulary, model = start.vocabulary.extended(vocabulary), start.config.model
-    forms = {form for tree in found.train for form in tree.words}
-    forms.update(form for sentence in found.dev for form in sentence.words)
-    words, vectors = _vectors(config, forms, start, observer, found.counts)
-    parser = Parser(ParserConfig(model, config.decoding), vocabulary, words, vectors)
-    if start is not None:
-        copy_weights(start.network, parser.network, config.data.init)
-    return parser
-
-
-def _warn_of_unknown_labels(dev: list[Sentence], known: set[str], observer: Observer) -> None:
-    """Each label of the dev set that training never sees, where it comes first."""
-    seen = known | {"_"}
-    for sentence in dev:
-        for word, label in enumerate(sentence.labels, 1):
-            if label not in seen:
-                seen.add(label)
-                message = f"training never sees the label {label!r}, so the parser cannot predict it"
-                observer.warn(str(sentence.problem(message, word, is_error=False)))
-
-
-def _vectors(
-    config: Config, forms: Iterable[str], start: Parser | None, observer: Observer, counts: dict[str, Any]
-) -> tuple[list[str], Tensor | None]:
-    if not config.data.vectors:
-        if start is None or not start.vector_words:
-            return [], None
-        return start.vector_words, start.network.words.vectors[1:]
-    forms = set(forms)
-    wanted = forms | {normal_form(form) for form in forms}
-    found: Vectors = read_vectors(config.data.vectors, wanted, config.data.vectors_kept)
-    if not found.words:
-        raise CorpusError(f"{config.data.vectors}: has no vector for any word of the treebank")
-    have = set(found.words)
-    covered = sum(form in have or normal_form(form) in have for form in forms)
-    counts["vectors"] = f"{config.data.vectors} ({covered / len(forms):.0%} of the word forms)"
-    if covered < 0.2 * len(forms):
-        observer.warn(f"{config.data.vectors}: only {covered / len(forms):.0%} of the word forms have a vector; "
-                      "is it the right language?")  # fmt: skip
-    vectors = torch.from_numpy(found.matrix)
-    return found.words, vectors / vectors.std()  # so that all files have the same scale
-
-
 def _device(config: Config, group: Group) -> torch.device:
     name = config.train.device
     if name == "auto":
@@ -248,7 +219,7 @@ def _device(config: Config, group: Group) -> torch.device:
 
 def _fingerprint(found: data.Data, vocabulary: Vocabulary) -> str:
     digest = hashlib.sha256()
-    for tree in found.train:
+    for tree in (*found.train, *found.parsed):
         digest.update(repr((tree.words, tree.heads, tree.labels)).encode())
     for sentence in found.dev:
         digest.update(repr((sentence.words, sentence.heads, sentence.labels)).encode())

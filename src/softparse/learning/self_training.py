@@ -1,0 +1,97 @@
+"""Self-training, the baseline in two steps: a parser is trained on trees and parses the raw text; a second one is
+trained on the trees and, in every epoch, on as many of the parses that the first one was certain of.
+
+The two have as many updates together as a run that learns from both at once: with E epochs of L batches of trees and as
+many raw ones, that is 2·E·L; here ⅔·E epochs of L, and then ⅔·E epochs of 2·L.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from ..corpus.conllu import read, read_all, write
+from ..corpus.files import replacing
+from ..corpus.sentence import Sentence
+from ..parser import Parser
+from .config import Config
+
+FEWEST_WORDS = 2  # a single word is always certain
+CERTAINTY = "certainty"
+
+Run = Callable[[Config], Parser]
+
+
+def first_step(output: str | Path) -> Path:
+    """The model of the first step, which is there until the second is done."""
+    return Path(output).with_name(f"{Path(output).name}.first")
+
+
+def two_steps(config: Config, run: Run, by_first: Callable[[Callable[[], None]], None], resume: bool) -> Parser:
+    """Both steps. `run` trains, `by_first` is for what one process does; what is finished already is not done again if
+    this is to `resume`."""
+    if not config.data.output:
+        with tempfile.TemporaryDirectory() as folder:
+            return _two_steps(config, Path(folder) / "model", run, by_first, resume)
+    return _two_steps(config, Path(config.data.output), run, by_first, resume)
+
+
+def _two_steps(
+    config: Config, place: Path, run: Run, by_first: Callable[[Callable[[], None]], None], resume: bool
+) -> Parser:
+    first, parsed = first_step(place), place.with_name(f"{place.name}.parsed.conllu")
+    epochs = max(1, round(config.train.epochs * 2 / 3))
+    supervised = replace(
+        config,
+        method="joint",
+        train=replace(config.train, epochs=epochs),
+        objective=replace(config.objective, labelled=0.0, raw=0.0, teacher=0.0),
+    )
+    parser = run(replace(supervised, data=replace(config.data, output=str(first))))
+
+    def parse() -> None:
+        if not (resume and parsed.exists()):
+            parse_raw(parser, config, parsed)
+
+    by_first(parse)
+    second = run(replace(supervised, data=replace(config.data, parsed=[str(parsed)])))
+
+    def clean() -> None:
+        shutil.rmtree(first, ignore_errors=True)
+        parsed.unlink(missing_ok=True)
+
+    by_first(clean)
+    return second
+
+
+def parse_raw(parser: Parser, config: Config, path: Path) -> None:
+    """Write the raw sentences whose trees the parser is most certain of, each with its mean probability of an arc."""
+    certainties = []
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as every:
+        for text, certainty in _parses(parser, config):
+            every.write(text)
+            certainties.append(certainty)
+        every.flush()
+        bound = np.quantile(certainties, 1 - min(1.0, config.self_training.kept)) if certainties else 0.0
+        with replacing(path) as file:
+            if certainties:
+                for sentence, certainty in zip(read(every.name, "conllu"), certainties, strict=True):
+                    if certainty >= bound:
+                        file.write(write(sentence))
+
+
+def _parses(parser: Parser, config: Config) -> Iterator[tuple[bytes, float]]:
+    longest = config.data.longest_raw or 10**9
+    sentences = (s for s in read_all(config.data.raw) if FEWEST_WORDS <= len(s) <= longest)
+    some = islice(sentences, config.self_training.most_sentences)
+    for parse in parser.pipe((sentence.words for sentence in some), confidence=True):
+        assert parse.probabilities is not None
+        certainty = float(np.mean(parse.probabilities))
+        bare = Sentence.from_words(parse.words, [f"{CERTAINTY} = {certainty:.4f}"])
+        yield write(bare.with_tree(parse.heads, parse.labels)), certainty
