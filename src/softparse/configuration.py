@@ -143,6 +143,18 @@ def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
+def different_keys(one: Any, other: Any, prefix: str = "") -> list[str]:
+    """Dotted keys of the values that differ between two nested tables.
+
+    >>> different_keys({"train": {"epochs": 3, "seed": 1}}, {"train": {"epochs": 4, "seed": 1}})
+    ['train.epochs']
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = sorted(one.keys() | other.keys())
+        return [name for key in keys for name in different_keys(one.get(key), other.get(key), f"{prefix}{key}.")]
+    return [] if one == other else [prefix.rstrip(".")]
+
+
 def as_table(configuration: Any) -> dict[str, Any]:
     return dataclasses.asdict(configuration)
 

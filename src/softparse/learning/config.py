@@ -11,7 +11,7 @@ from typing import Any
 from ..configuration import ConfigurationError, at_least, build, choice, merged, overrides, read_toml
 from ..model.generative import GenerativeConfig
 from ..model.network import ModelConfig
-from ..parser import DecodingConfig
+from ..parser import DecodingConfig, folder
 from .autoencoder import ObjectiveConfig
 
 
@@ -115,8 +115,8 @@ def presets() -> list[str]:
     >>> presets()
     ['default', 'kg', 'paper-supervised']
     """
-    folder = resources.files(__package__) / "presets"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    files = resources.files(__package__) / "presets"
+    return sorted(entry.name.removesuffix(".toml") for entry in files.iterdir() if entry.name.endswith(".toml"))
 
 
 def preset(name: str) -> dict[str, Any]:
@@ -131,8 +131,15 @@ def configure(
 ) -> Config:
     """A preset, over it a TOML file, over it tables given by keyword, over them dotted assignments.
 
+    With a model to start from (`data.init`), its network and way of decoding take the place of the preset's.
+
     >>> configure("kg", assignments=["train.epochs=3"]).train.epochs
     3
     """
-    tables = [preset(preset_name), read_toml(file) if file else {}, groups, overrides(assignments)]
-    return build(Config, merged(*tables))
+    base = preset(preset_name)
+    given = merged(read_toml(file) if file else {}, groups, overrides(assignments))
+    init = build(Config, given).data.init
+    if init:
+        start = folder.read_config(Path(init))
+        base = {**base, "model": start.get("model", {}), "decoding": start.get("decoding", {})}
+    return build(Config, merged(base, given))

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..configuration import ConfigurationError
+from ..configuration import ConfigurationError, as_table, different_keys
 from ..corpus.batches import Numbering
 from ..corpus.problems import CorpusError
 from ..corpus.projectivity import split_label
@@ -40,17 +40,33 @@ def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
         vocabulary = known_words(config, found, vocabulary)
     if found.train:
         _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
-    model, start = config.model, None
-    if config.data.init:
-        start = folder.load(config.data.init)
-        vocabulary, model = start.vocabulary.extended(vocabulary), start.config.model
+    start = _start(config)
+    if start is not None:
+        vocabulary = start.vocabulary.extended(vocabulary)
+        found.counts["init"] = f"{config.data.init} (its network, in place of the preset's)"
     forms = {form for tree in found.train for form in tree.words}
     forms.update(form for sentence in found.dev for form in sentence.words)
     words, vectors = _vectors(config, forms, start, observer, found.counts)
-    parser = Parser(ParserConfig(model, config.decoding), vocabulary, words, vectors)
+    parser = Parser(ParserConfig(config.model, config.decoding), vocabulary, words, vectors)
     if start is not None:
         copy_weights(start.network, parser.network, config.data.init)
     return parser
+
+
+def _start(config: Config) -> Parser | None:
+    """The model to start from, if there is one; a network that the settings ask for otherwise is an error."""
+    name = config.data.init
+    if not name:
+        return None
+    start = folder.load(name)
+    wanted, there = as_table(config.model), as_table(start.config.model)
+    different = [f"model.{key}" for key in different_keys(wanted, there)]
+    if different:
+        raise ConfigurationError(
+            f"{name}: a model to start from brings its own network, and this one has other settings than those given "
+            f"({', '.join(different[:5])}); leave these out, or do not start from it"
+        )
+    return start
 
 
 def _warn_of_unknown_labels(dev: list[Sentence], known: set[str], observer: Observer) -> None:
@@ -76,6 +92,8 @@ def _vectors(
     found: Vectors = read_vectors(config.data.vectors, wanted, config.data.vectors_kept)
     if not found.words:
         raise CorpusError(f"{config.data.vectors}: has no vector for any word of the treebank")
+    if start is not None:
+        _require_same_dimension(config, found.matrix.shape[1], start)
     have = set(found.words)
     covered = sum(form in have or normal_form(form) in have for form in forms)
     counts["vectors"] = f"{config.data.vectors} ({covered / len(forms):.0%} of the word forms)"
@@ -84,6 +102,15 @@ def _vectors(
                       "is it the right language?")  # fmt: skip
     vectors = torch.from_numpy(found.matrix)
     return found.words, vectors / vectors.std()  # so that all files have the same scale
+
+
+def _require_same_dimension(config: Config, dimension: int, start: Parser) -> None:
+    there = start.network.words.vectors.shape[1]
+    if dimension != there:
+        had = f"with vectors of {there} numbers" if there else "without vectors"
+        remedy = "give those (or none: it has them with it)" if there else "leave them out"
+        raise CorpusError(f"{config.data.vectors}: vectors of {dimension} numbers, but {config.data.init} was trained "
+                          f"{had}; {remedy}")  # fmt: skip
 
 
 def known_words(config: Config, found: Data, vocabulary: Vocabulary) -> Vocabulary:

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from ..configuration import as_table, merged
+from ..configuration import as_table, different_keys, merged
 from ..corpus.files import replacing
 from ..parser import ModelError
 from .config import Config
@@ -98,11 +98,4 @@ def differences(saved: dict[str, Any], config: Config) -> list[str]:
     """Names of the settings that are others than those saved, of those that change the result."""
     unimportant = {f"train.{name}" for name in UNIMPORTANT}
     saved = merged(as_table(Config()), saved)  # it may be older than a setting
-    return sorted(set(_differences(saved, as_table(config))) - unimportant)
-
-
-def _differences(one: Any, other: Any, prefix: str = "") -> list[str]:
-    if isinstance(one, dict) and isinstance(other, dict):
-        keys = one.keys() | other.keys()
-        return [name for key in keys for name in _differences(one.get(key), other.get(key), f"{prefix}{key}.")]
-    return [] if one == other else [prefix.rstrip(".")]
+    return [key for key in different_keys(saved, as_table(config)) if key not in unimportant]
