@@ -176,6 +176,8 @@ def make_parser(config: Config, found: data.Data, observer: Observer) -> Parser:
     counted = [Sentence.from_words(tree.words) for tree in found.train]
     labels = {label for tree in found.train for label in tree.labels}
     vocabulary = Vocabulary.of(counted, labels, config.model.words.least_count)
+    if not vocabulary.labels:
+        observer.warn("the training trees have no labels; the parser will predict heads, and _ as every label")
     _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
     start = _start(config)
     if start is not None:
