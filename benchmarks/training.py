@@ -30,8 +30,8 @@ from softparse.learning.config import configure
 from softparse.learning.data import load
 from softparse.learning.distributed import Group
 from softparse.learning.loop import Loop
+from softparse.learning.new_parser import make_parser
 from softparse.learning.observer import Observer
-from softparse.learning.training import make_parser
 
 
 def floor(loop: Loop, lstm: torch.nn.LSTM, batch: list[int]) -> float:

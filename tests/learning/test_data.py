@@ -4,8 +4,8 @@ import pytest
 
 from softparse.learning import data
 from softparse.learning.config import configure
+from softparse.learning.new_parser import make_parser
 from softparse.learning.observer import Observer
-from softparse.learning.training import make_parser
 from tests.grammar import treebank
 
 

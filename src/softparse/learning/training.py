@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +16,18 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from ..configuration import ConfigurationError, as_json, as_table, different_keys
+from ..configuration import ConfigurationError, as_json
 from ..corpus.batches import Tree
 from ..corpus.files import replacing
-from ..corpus.problems import CorpusError
-from ..corpus.projectivity import split_label
 from ..corpus.sentence import Sentence
-from ..corpus.vectors import Vectors, read_vectors
-from ..corpus.vocabulary import Vocabulary, normal_form
-from ..parser import ModelError, Parser, ParserConfig, folder
+from ..corpus.vocabulary import Vocabulary
+from ..parser import ModelError, Parser, folder
 from . import data, state
 from .config import Config
 from .distributed import Group
 from .loop import Interrupted, Loop
+from .new_parser import make_parser
 from .observer import Observer, Record
-from .warm_start import copy_weights
 
 AFTER_A_FULL_DISK = "what was there before is whole; make room or mend the place, then --resume goes on"
 
@@ -90,18 +87,14 @@ def _begin(config: Config, resume: bool, force: bool) -> bool:
 
 def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Parser:
     output = config.data.output
-    try:
-        with group.together():
-            found = data.load(config.data, config.decoding.single_root, observer.warn)
-            parser = make_parser(config, found, observer)
-            parser.to(_device(config, group))
-            loop = Loop(parser, found.train, found.dev, config.train, group, observer)
-            fingerprint = _fingerprint(found.train, found.dev, parser.vocabulary)
-            saved = state.load(output, config, fingerprint) if output and resume else None
-    except Exception:
-        if output and group.is_first:
-            state.take_back(output)
-        raise
+    has_begun_here = group.is_first and not resume
+    with _taken_back_on_error(output if has_begun_here else ""), group.together():
+        found = data.load(config.data, config.decoding.single_root, observer.warn)
+        parser = make_parser(config, found, observer)
+        parser.to(_device(config, group))
+        loop = Loop(parser, found.train, found.dev, config.train, group, observer)
+        fingerprint = _fingerprint(found.train, found.dev, parser.vocabulary)
+        saved = state.load(output, config, fingerprint) if output and resume else None
     if group.size > 1:  # every process has made the same weights; their dropout differs from here on
         torch.manual_seed(config.train.seed + 7919 * (group.rank + 1))
     if saved is not None:
@@ -146,6 +139,17 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
     return parser
 
 
+@contextlib.contextmanager
+def _taken_back_on_error(output: str) -> Iterator[None]:
+    """A run that fails before it has done anything leaves what was there; after a kill it is to be resumed."""
+    try:
+        yield
+    except Exception:
+        if output:
+            state.take_back(output)
+        raise
+
+
 def _lines(history: list[Record]) -> str:
     return "".join(json.dumps(entry) + "\n" for entry in history)
 
@@ -169,87 +173,6 @@ def _telling_place(path: str | Path, remedy: str = AFTER_A_FULL_DISK) -> Iterato
     except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelError(f"{path}: cannot be written ({reason}); {remedy}") from error
-
-
-def make_parser(config: Config, found: data.Data, observer: Observer) -> Parser:
-    """An untrained parser for the data, or one that starts from another model."""
-    counted = [Sentence.from_words(tree.words) for tree in found.train]
-    labels = {label for tree in found.train for label in tree.labels}
-    vocabulary = Vocabulary.of(counted, labels, config.model.words.least_count)
-    if not vocabulary.labels:
-        observer.warn("the training trees have no labels; the parser will predict heads, and _ as every label")
-    _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
-    start = _start(config)
-    if start is not None:
-        vocabulary = start.vocabulary.extended(vocabulary)
-        found.counts["init"] = f"{config.data.init} (its network, in place of the preset's)"
-    forms = {form for tree in found.train for form in tree.words}
-    forms.update(form for sentence in found.dev for form in sentence.words)
-    words, vectors = _vectors(config, forms, start, observer, found.counts)
-    parser = Parser(ParserConfig(config.model, config.decoding), vocabulary, words, vectors)
-    if start is not None:
-        copy_weights(start.network, parser.network, config.data.init)
-    return parser
-
-
-def _start(config: Config) -> Parser | None:
-    """The model to start from, if there is one; a network that the settings ask for otherwise is an error."""
-    name = config.data.init
-    if not name:
-        return None
-    start = folder.load(name)
-    wanted, there = as_table(config.model), as_table(start.config.model)
-    different = [f"model.{key}" for key in different_keys(wanted, there)]
-    if different:
-        raise ConfigurationError(
-            f"{name}: a model to start from brings its own network, and this one has other settings than those given "
-            f"({', '.join(different[:5])}); leave these out, or do not start from it"
-        )
-    return start
-
-
-def _warn_of_unknown_labels(dev: list[Sentence], known: set[str], observer: Observer) -> None:
-    """Each label of the dev set that training never sees, where it comes first."""
-    seen = known | {"_"}
-    for sentence in dev:
-        for word, label in enumerate(sentence.labels, 1):
-            if label not in seen:
-                seen.add(label)
-                message = f"training never sees the label {label!r}, so the parser cannot predict it"
-                observer.warn(str(sentence.problem(message, word, is_error=False)))
-
-
-def _vectors(
-    config: Config, forms: Iterable[str], start: Parser | None, observer: Observer, counts: dict[str, Any]
-) -> tuple[list[str], Tensor | None]:
-    if not config.data.vectors:
-        if start is None or not start.vector_words:
-            return [], None
-        return start.vector_words, start.network.words.vectors[1:]
-    forms = set(forms)
-    wanted = forms | {normal_form(form) for form in forms}
-    found: Vectors = read_vectors(config.data.vectors, wanted, config.data.vectors_kept)
-    if not found.words:
-        raise CorpusError(f"{config.data.vectors}: has no vector for any word of the treebank")
-    if start is not None:
-        _require_same_dimension(config, found.matrix.shape[1], start)
-    have = set(found.words)
-    covered = sum(form in have or normal_form(form) in have for form in forms)
-    counts["vectors"] = f"{config.data.vectors} ({covered / len(forms):.0%} of the word forms)"
-    if covered < 0.2 * len(forms):
-        observer.warn(f"{config.data.vectors}: only {covered / len(forms):.0%} of the word forms have a vector; "
-                      "is it the right language?")  # fmt: skip
-    vectors = torch.from_numpy(found.matrix)
-    return found.words, vectors / vectors.std()  # so that all files have the same scale
-
-
-def _require_same_dimension(config: Config, dimension: int, start: Parser) -> None:
-    there = start.network.words.vectors.shape[1]
-    if dimension != there:
-        had = f"with vectors of {there} numbers" if there else "without vectors"
-        remedy = "give those (or none: it has them with it)" if there else "leave them out"
-        raise CorpusError(f"{config.data.vectors}: vectors of {dimension} numbers, but {config.data.init} was trained "
-                          f"{had}; {remedy}")  # fmt: skip
 
 
 def _device(config: Config, group: Group) -> torch.device:
