@@ -29,8 +29,8 @@ import torch
 from softparse.learning.config import configure
 from softparse.learning.data import load
 from softparse.learning.distributed import Group
-from softparse.learning.initial import make_parser
 from softparse.learning.loop import Loop
+from softparse.learning.new_parser import make_parser
 from softparse.learning.observer import Observer
 from softparse.learning.plan import Update
 

@@ -48,6 +48,8 @@ def test_a_run_that_replaces_a_model_is_resumed_when_it_was_killed_while_loading
     config = small(treebanks, output, "train.epochs=1", "train.seed=9")
     killed(config, monkeypatch, force=True)
     killed(config, monkeypatch, resume=True)  # once more
+    with pytest.raises(ValueError, match="No such file"):
+        train(small(treebanks, output, train=["none.conllu"]), resume=True)
     assert weights(output) == old
     train(config, resume=True)
     assert seed_of(output) == 9

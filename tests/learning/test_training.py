@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -67,6 +68,16 @@ def test_the_callers_random_numbers_are_left_alone(treebanks):
     torch.manual_seed(5)
     train(small(treebanks, "", "train.epochs=1"))
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_in_a_thread(treebanks, tmp_path):
+    """Where signals cannot be handled."""
+    config = small(treebanks, tmp_path / "model", "train.epochs=1", "train.threads=2")
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor() as pool:
+        pool.submit(train, config).result()
+    assert torch.get_num_threads() == threads
+    assert softparse.load(tmp_path / "model").parse([["the", "dog"]])[0].heads.count(0) == 1
 
 
 def test_interrupted_and_resumed_is_uninterrupted(treebanks, tmp_path):

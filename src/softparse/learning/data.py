@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..corpus.batches import Tree
 from ..corpus.checks import labelled
+from ..corpus.files import STANDARD
 from ..corpus.problems import CorpusError, Problem
 from ..corpus.projectivity import crossing, is_projective, lift
 from ..corpus.raw_survey import Survey, doubts, survey
@@ -17,6 +19,7 @@ from .config import DataConfig
 
 FEWEST_FOR_HOLDING_OUT = 50
 MOST_HELD_OUT = 500
+MOST_WARNINGS = 10
 
 
 @dataclass
@@ -34,13 +37,11 @@ def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> 
     if not config.train and not config.raw:
         raise CorpusError("no treebank to train on; give one with --train")
 
-    def report(problem: Problem) -> None:
-        warn(str(problem))
-
-    sentences = list(labelled(config.train, single_root, report)) if config.train else []
+    warn_of_repeated_files(config, warn)
+    sentences = _labelled(config.train, single_root, warn) if config.train else []
     counts: dict[str, Any] = {"trees": config.train, "sentences": len(sentences)}
     if config.dev:
-        dev = list(labelled(config.dev, single_root, report))
+        dev = _labelled(config.dev, single_root, warn)
         counts |= {"dev": ", ".join(config.dev), "dev_sentences": len(dev)}
     else:
         sentences, dev = held_out(sentences, config.held_out)
@@ -62,7 +63,7 @@ def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> 
     counts["words"] = sum(map(len, trees))
     counts |= changed
     raw = _raw(config, trees, dev, counts, warn)
-    parsed = projective(labelled(config.parsed, single_root, report), config.nonprojective)[0] if config.parsed else []
+    parsed = projective(labelled(config.parsed, single_root), config.nonprojective)[0] if config.parsed else []
     if parsed:
         counts["parsed"] = len(parsed)
     return Data(trees, dev, counts, raw, parsed)
@@ -85,6 +86,36 @@ def _raw(
         counts["raw_left_out_as_too_long"] = found.left_out
         warn(f"{found.left_out} raw sentences of more than {config.longest_raw} words are left out (data.longest_raw)")
     return found
+
+
+def _labelled(paths: list[str], single_root: bool, warn: Callable[[str], None]) -> list[Sentence]:
+    """The sentences with trees; of many warnings the first ones are shown and the others are counted."""
+    count = 0
+
+    def report(problem: Problem) -> None:
+        nonlocal count
+        count += 1
+        if count <= MOST_WARNINGS:
+            warn(str(problem))
+
+    sentences = list(labelled(paths, single_root, report))
+    if count > MOST_WARNINGS:
+        warn(f"and {count - MOST_WARNINGS} more; see all of them with: softparse check {' '.join(paths)}")
+    return sentences
+
+
+def warn_of_repeated_files(config: DataConfig, warn: Callable[[str], None]) -> None:
+    """Files that come twice in training count twice; dev scores on what was learnt by heart are too good."""
+    seen: set[str] = set()
+    for path in config.train:
+        place = os.path.realpath(path)
+        if place in seen and path != STANDARD:
+            both = "" if config.dev else ", and trees that are held out may be among those that are learnt"
+            warn(f"{path}: given twice to train on; its trees count twice{both}")
+        seen.add(place)
+    for path in config.dev:
+        if os.path.realpath(path) in seen:
+            warn(f"{path}: given to train on and as dev; scores on it say nothing about other text")
 
 
 def held_out(sentences: Sequence[Sentence], part: float) -> tuple[list[Sentence], list[Sentence]]:

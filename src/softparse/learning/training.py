@@ -23,9 +23,10 @@ from . import data, generative_files, state
 from .config import Config, settled
 from .diagnostics import diagnose
 from .distributed import Group
-from .initial import known_words, make_parser, make_unlabelled
 from .loop import Interrupted, Loop
+from .new_parser import make_parser
 from .observer import Observer, Record
+from .raw_setup import make_unlabelled
 from .self_training import first_step, two_steps
 
 AFTER_A_FULL_DISK = "what was there before is whole; make room or mend the place, then --resume goes on"
@@ -115,19 +116,15 @@ def _begin(config: Config, resume: bool, force: bool) -> bool:
 
 def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Parser:
     output = config.data.output
-    try:
-        with group.together():
-            found = data.load(config.data, config.decoding.single_root, observer.warn)
-            parser = make_parser(config, found, observer)
-            parser.to(_device(config, group))
-            unlabelled = make_unlabelled(config, found, parser, known_words(config, found, parser.vocabulary))
-            loop = Loop(parser, found, config, group, observer, unlabelled)
-            fingerprint = _fingerprint(found, parser.vocabulary)
-            saved = state.load(output, config, fingerprint) if output and resume else None
-    except Exception:
-        if output and group.is_first:
-            state.take_back(output)
-        raise
+    has_begun_here = group.is_first and not resume
+    with _taken_back_on_error(output if has_begun_here else ""), group.together():
+        found = data.load(config.data, config.decoding.single_root, observer.warn)
+        parser = make_parser(config, found, observer)
+        parser.to(_device(config, group))
+        unlabelled = make_unlabelled(config, found, parser)
+        loop = Loop(parser, found, config, group, observer, unlabelled)
+        fingerprint = _fingerprint(found, parser.vocabulary)
+        saved = state.load(output, config, fingerprint) if output and resume else None
     if group.size > 1:  # every process has made the same weights; their dropout differs from here on
         torch.manual_seed(config.train.seed + 7919 * (group.rank + 1))
     if saved is not None:
@@ -180,6 +177,17 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
 
 def _generative(loop: Loop) -> dict[str, bytes]:
     return {} if loop.generative is None else generative_files.contents(loop.generative, loop.parser)
+
+
+@contextlib.contextmanager
+def _taken_back_on_error(output: str) -> Iterator[None]:
+    """A run that fails before it has done anything leaves what was there; after a kill it is to be resumed."""
+    try:
+        yield
+    except Exception:
+        if output:
+            state.take_back(output)
+        raise
 
 
 def _lines(history: list[Record]) -> str:

@@ -1,34 +1,21 @@
-"""What a run begins with: an untrained parser (or another model), raw text, a generative model, a prior over trees."""
+"""The parser that a run begins with: a new one for the data, or one that starts from another model."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..configuration import ConfigurationError, as_table, different_keys
-from ..corpus.batches import Numbering
 from ..corpus.problems import CorpusError
 from ..corpus.projectivity import split_label
-from ..corpus.raw import RawStream
 from ..corpus.sentence import Sentence
 from ..corpus.vectors import Vectors, read_vectors
 from ..corpus.vocabulary import Vocabulary, normal_form
-from ..model.generative import Generative
 from ..parser import Parser, ParserConfig, folder
-from .autoencoder import Autoencoder
 from .config import Config
 from .data import Data
 from .observer import Observer
-from .plan import RawBatches
-from .priors import Prior, estimated, read_prior
-from .unlabelled import Unlabelled
 from .warm_start import copy_weights
-
-MOST_WITHOUT_TREES = 20_000  # raw sentences in an epoch
 
 
 def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
@@ -38,7 +25,9 @@ def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
     vocabulary = Vocabulary.of(counted, labels, config.model.words.least_count)
     if config.data.vocabulary == "all":
         vocabulary = known_words(config, found, vocabulary)
-    if found.train:
+    if found.train and not vocabulary.labels:
+        observer.warn("the training trees have no labels; the parser will predict heads, and _ as every label")
+    if vocabulary.labels:
         _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
     start = _start(config)
     if start is not None:
@@ -46,11 +35,19 @@ def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
         found.counts["init"] = f"{config.data.init} (its network, in place of the preset's)"
     forms = {form for tree in found.train for form in tree.words}
     forms.update(form for sentence in found.dev for form in sentence.words)
-    words, vectors = _vectors(config, forms, start, observer, found.counts)
+    words, vectors = _vectors(config, forms, found, start, observer)
     parser = Parser(ParserConfig(config.model, config.decoding), vocabulary, words, vectors)
     if start is not None:
         copy_weights(start.network, parser.network, config.data.init)
     return parser
+
+
+def known_words(config: Config, found: Data, vocabulary: Vocabulary) -> Vocabulary:
+    """The vocabulary of trees and raw text."""
+    if found.raw is None:
+        return vocabulary
+    counts, letters = found.raw.counts, found.raw.letters
+    return vocabulary.with_raw(counts, letters, config.data.raw_least_count, config.data.raw_most_words)
 
 
 def _start(config: Config) -> Parser | None:
@@ -81,24 +78,25 @@ def _warn_of_unknown_labels(dev: list[Sentence], known: set[str], observer: Obse
 
 
 def _vectors(
-    config: Config, forms: Iterable[str], start: Parser | None, observer: Observer, counts: dict[str, Any]
+    config: Config, forms: set[str], data: Data, start: Parser | None, observer: Observer
 ) -> tuple[list[str], Tensor | None]:
     if not config.data.vectors:
         if start is None or not start.vector_words:
             return [], None
         return start.vector_words, start.network.words.vectors[1:]
-    forms = set(forms)
     wanted = forms | {normal_form(form) for form in forms}
+    if data.raw is not None:
+        wanted |= {word for word, count in data.raw.counts.items() if count >= config.data.raw_least_count}
     found: Vectors = read_vectors(config.data.vectors, wanted, config.data.vectors_kept)
     if not found.words:
         raise CorpusError(f"{config.data.vectors}: has no vector for any word of the treebank")
     if start is not None:
         _require_same_dimension(config, found.matrix.shape[1], start)
     have = set(found.words)
-    covered = sum(form in have or normal_form(form) in have for form in forms)
-    counts["vectors"] = f"{config.data.vectors} ({covered / len(forms):.0%} of the word forms)"
-    if covered < 0.2 * len(forms):
-        observer.warn(f"{config.data.vectors}: only {covered / len(forms):.0%} of the word forms have a vector; "
+    covered = sum(form in have or normal_form(form) in have for form in forms) / max(1, len(forms))
+    data.counts["vectors"] = f"{config.data.vectors} ({covered:.0%} of the word forms)"
+    if forms and covered < 0.2:
+        observer.warn(f"{config.data.vectors}: only {covered:.0%} of the word forms have a vector; "
                       "is it the right language?")  # fmt: skip
     vectors = torch.from_numpy(found.matrix)
     return found.words, vectors / vectors.std()  # so that all files have the same scale
@@ -111,45 +109,3 @@ def _require_same_dimension(config: Config, dimension: int, start: Parser) -> No
         remedy = "give those (or none: it has them with it)" if there else "leave them out"
         raise CorpusError(f"{config.data.vectors}: vectors of {dimension} numbers, but {config.data.init} was trained "
                           f"{had}; {remedy}")  # fmt: skip
-
-
-def known_words(config: Config, found: Data, vocabulary: Vocabulary) -> Vocabulary:
-    """The vocabulary of trees and raw text."""
-    if found.raw is None:
-        return vocabulary
-    counts, letters = found.raw.counts, found.raw.letters
-    return vocabulary.with_raw(counts, letters, config.data.raw_least_count, config.data.raw_most_words)
-
-
-def make_unlabelled(config: Config, found: Data, parser: Parser, generated: Vocabulary) -> Unlabelled | None:
-    """What learns from raw text, if there is some and the objective asks for it."""
-    objective = config.objective
-    if found.raw is None or not (objective.is_generative or objective.needs_raw):
-        return None
-    raw = None
-    if objective.needs_raw:
-        data, train = config.data, config.train
-        stream = RawStream(data.raw, train.seed, data.raw_buffer, data.longest_raw)
-        number = round(objective.raw_sentences * len(found.train)) or min(found.raw.sentences, MOST_WITHOUT_TREES)
-        raw = RawBatches(stream, number, train.batch_sentences, train.batch_words, train.seed)
-    autoencoder = None
-    if objective.is_generative:
-        parser.numbering = Numbering(parser.vocabulary, parser.numbering.external, generated)
-        with torch.random.fork_rng():  # so that the parser's own random numbers are those of a run without it
-            torch.manual_seed(config.train.seed + 1)
-            generative = Generative(config.generative, parser.network, torch.tensor(generated.counts))
-            generative.to(parser.device)
-        autoencoder = Autoencoder(objective, generative, make_prior(config, found), config.train.epochs)
-    return Unlabelled(objective, raw, autoencoder, config.train.seed)
-
-
-def make_prior(config: Config, found: Data) -> Prior | None:
-    """The prior over trees, or None for the uniform one."""
-    name = config.objective.prior
-    if name == "uniform":
-        return None
-    if name == "trees":
-        return estimated(found.train, config.decoding.single_root)
-    if not Path(name).exists():
-        raise ConfigurationError(f"objective.prior: must be uniform, trees, or a file of preferences, got {name!r}")
-    return read_prior(name)

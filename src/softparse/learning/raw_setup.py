@@ -1,0 +1,58 @@
+"""What a run with raw text begins with, beside the parser: its sentences, a generative model, a prior over trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from ..configuration import ConfigurationError
+from ..corpus.batches import Numbering
+from ..corpus.raw import RawStream
+from ..model.generative import Generative
+from ..parser import Parser
+from .autoencoder import Autoencoder
+from .config import Config
+from .data import Data
+from .new_parser import known_words
+from .plan import RawBatches
+from .priors import Prior, estimated, read_prior
+from .unlabelled import Unlabelled
+
+MOST_WITHOUT_TREES = 20_000  # raw sentences in an epoch
+
+
+def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled | None:
+    """What learns from raw text, if there is some and the objective asks for it."""
+    objective = config.objective
+    if found.raw is None or not (objective.is_generative or objective.needs_raw):
+        return None
+    raw = None
+    if objective.needs_raw:
+        data, train = config.data, config.train
+        stream = RawStream(data.raw, train.seed, data.raw_buffer, data.longest_raw)
+        number = round(objective.raw_sentences * len(found.train)) or min(found.raw.sentences, MOST_WITHOUT_TREES)
+        raw = RawBatches(stream, number, train.batch_sentences, train.batch_words, train.seed)
+    autoencoder = None
+    if objective.is_generative:
+        has_all = config.data.vocabulary == "all"
+        generated = parser.vocabulary if has_all else known_words(config, found, parser.vocabulary)
+        parser.numbering = Numbering(parser.vocabulary, parser.numbering.external, generated)
+        with torch.random.fork_rng():  # so that the parser's own random numbers are those of a run without it
+            torch.manual_seed(config.train.seed + 1)
+            generative = Generative(config.generative, parser.network, torch.tensor(generated.counts))
+            generative.to(parser.device)
+        autoencoder = Autoencoder(objective, generative, make_prior(config, found), config.train.epochs)
+    return Unlabelled(objective, raw, autoencoder, config.train.seed)
+
+
+def make_prior(config: Config, found: Data) -> Prior | None:
+    """The prior over trees, or None for the uniform one."""
+    name = config.objective.prior
+    if name == "uniform":
+        return None
+    if name == "trees":
+        return estimated(found.train, config.decoding.single_root)
+    if not Path(name).exists():
+        raise ConfigurationError(f"objective.prior: must be uniform, trees, or a file of preferences, got {name!r}")
+    return read_prior(name)
