@@ -83,11 +83,14 @@ def _bounds(
     heads = trees.sample((count,), generator=generator)  # [K, B, n + 1]
     ratio = _log_prior(prior, reading, heads) - trees.log_prob(heads)  # [K, B]
     if gaussian is None:
-        likelihood = _likelihood(generative, reading, adjacency(heads), None).sum(-1)
+        likelihood = _likelihood(generative, reading, adjacency(heads, reading.scores.dtype), None).sum(-1)
     else:
         drawn = [gaussian.sample(generator) for _ in range(count)]
         likelihood = torch.stack(
-            [_likelihood(generative, reading, adjacency(tree), z).sum(-1) for tree, z in zip(heads, drawn, strict=True)]
+            [
+                _likelihood(generative, reading, adjacency(tree, z.dtype), z).sum(-1)
+                for tree, z in zip(heads, drawn, strict=True)
+            ]
         )
         standard = Gaussian(torch.zeros_like(gaussian.mean), torch.zeros_like(gaussian.log_variance))
         ratio = ratio + torch.stack([standard.log_prob(z) - gaussian.log_prob(z) for z in drawn])
@@ -127,12 +130,8 @@ def _perplexities(
     batch = reading.batch
     uniform = ProjectiveTrees(torch.zeros_like(reading.scores), batch.lengths, single_root=reading.single_root)
     random = uniform.sample(generator=generator)
-    trees = {
-        GOLD: adjacency(gold),
-        PREDICTED: adjacency(reading.trees.mode),
-        RANDOM: adjacency(random),
-        EMPTY: torch.zeros_like(reading.scores),
-    }
+    heads = {GOLD: gold, PREDICTED: reading.trees.mode, RANDOM: random, EMPTY: torch.full_like(gold, -1)}
+    trees = {name: adjacency(tree, reading.scores.dtype) for name, tree in heads.items()}
     latent = None if gaussian is None else gaussian.mean
     result: dict[str, float] = {}
     by_tree = {name: _likelihood(generative, reading, tree, latent) for name, tree in trees.items()}

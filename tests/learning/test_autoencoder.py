@@ -1,0 +1,233 @@
+"""The terms of the objective against enumeration, on sentences of up to four words."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from softparse.configuration import build
+from softparse.corpus.batches import Numbering, Tree
+from softparse.corpus.sentence import Sentence
+from softparse.corpus.vocabulary import Vocabulary
+from softparse.learning.autoencoder import Autoencoder, ObjectiveConfig
+from softparse.learning.diagnostics import diagnose
+from softparse.learning.priors import Prior
+from softparse.learning.reading import Reading
+from softparse.learning.teacher import agreement
+from softparse.model.generative import Generative, GenerativeConfig
+from softparse.model.network import ModelConfig
+from softparse.parser import DecodingConfig, Parser, ParserConfig
+from softparse.trees import relaxed_parse
+from softparse.trees.noise import sample_noise
+from tests import oracle
+
+SENTENCES = [["a", "b", "c", "d"], ["d", "c", "b"], ["b"]]
+TREES = [Tree(SENTENCES[0], [2, 0, 2, 3], ["x"] * 4), Tree(SENTENCES[1], [2, 0, 2], ["x"] * 3)]
+
+
+def made(states="own", single_root=True, **settings):
+    torch.manual_seed(4)
+    vocabulary = Vocabulary.of([Sentence.from_words(words) for words in SENTENCES], ["x", "y"])
+    model = build(ModelConfig, {"words": {"dimension": 6}, "encoder": {"hidden": 5}, "scorer": {"arc": 5, "label": 5}})
+    parser = Parser(ParserConfig(model, DecodingConfig(single_root=single_root)), vocabulary)
+    parser.numbering = Numbering(vocabulary, {}, vocabulary)
+    table = {"states": states, "decoder": {"hidden": 6}, "posterior": {"dimension": 6}, "dimension": 6, **settings}
+    table["output"] = {"kind": "softmax"}
+    generative = Generative(build(GenerativeConfig, table), parser.network, torch.tensor(vocabulary.counts))
+    parser.network.double().eval()
+    generative.double().eval()
+    # Arcs that the parser is sure of, and a decoder that listens to the tree.
+    for weight in parser.network.arcs.parameters():
+        torch.nn.init.normal_(weight)
+    return parser, generative
+
+
+def reading(parser, sentences=SENTENCES, trees=None):
+    batch = parser.numbering.training_batch(trees) if trees else parser.numbering.batch(sentences)
+    sentences = [tree.words for tree in trees] if trees else sentences
+    return Reading(parser.network, sentences, batch, parser.config.decoding.single_root)
+
+
+def losses_by_tree(generative, read, row):
+    """−log p(s|T) of every tree of a sentence, with its probability."""
+    size = int(read.batch.lengths[row])
+    every = oracle.trees(size, single_root=read.single_root, projective=True)
+    total = read.scores.shape[1]
+    scores = read.scores[row].detach()
+    weights = torch.stack([sum(scores[head, word] for word, head in enumerate(tree) if word) for tree in every])
+    losses = []
+    for tree in every:
+        soft = torch.zeros_like(read.scores)
+        for word, head in enumerate(tree):
+            if word:
+                soft[row, head, word] = 1
+        vectors = generative.vectors(read.network, read.batch, read.encoded, soft)
+        losses.append(generative.loss(vectors, read.batch)[row].detach())
+    assert total >= size
+    return torch.stack(losses), weights.softmax(0)
+
+
+@pytest.mark.parametrize("states", ["own", "encoder"])
+def test_exact_samples_give_the_expectation_over_trees(states, single_root):
+    parser, generative = made(states, single_root)
+    read = reading(parser)
+    config = ObjectiveConfig(raw=1.0, estimator="score-function", samples=4000, raw_from=1)
+    mine = Autoencoder(config, generative, None, 1).raw(read, 0)["reconstruction"].value
+    exact = sum(torch.dot(*losses_by_tree(generative, read, row)) for row in range(3))
+    torch.testing.assert_close(mine.detach(), exact, atol=0.06, rtol=0)
+
+
+def test_its_gradient_is_that_of_the_expectation():
+    parser, generative = made()
+    read = reading(parser, SENTENCES[1:2])
+    config = ObjectiveConfig(raw=1.0, estimator="score-function", samples=20_000, raw_from=1)
+    scores = read.scores
+    mine = Autoencoder(config, generative, None, 1).raw(read, 0)["reconstruction"].value
+    (slope,) = torch.autograd.grad(mine, scores)
+    every = oracle.trees(3, single_root=True, projective=True)
+    losses, _ = losses_by_tree(generative, read, 0)
+    free = scores.detach().clone().requires_grad_()
+    weights = torch.stack([sum(free[0, head, word] for word, head in enumerate(tree) if word) for tree in every])
+    (exact,) = torch.autograd.grad(torch.dot(weights.softmax(0), losses), free)
+    torch.testing.assert_close(slope, exact, atol=0.03, rtol=0)
+
+
+def test_the_relaxed_objective_for_fixed_noise():
+    parser, generative = made()
+    read = reading(parser)
+    config = ObjectiveConfig(raw=1.0, raw_from=1, temperature=0.7)
+    torch.manual_seed(9)
+    mine = Autoencoder(config, generative, None, 1).raw(read, 0)["reconstruction"].value
+    torch.manual_seed(9)
+    noise = sample_noise("gumbel", (1, *read.scores.shape), read.batch.lengths, read.scores.dtype, None)
+    soft = relaxed_parse(read.scores + noise[0], read.batch.lengths, temperature=0.7)
+    # By hand: the decoder's states word by word, the softmax as it is written.
+    expected = 0.0
+    for row, words in enumerate(SENTENCES):
+        vectors = generative.vectors(read.network, read.batch, read.encoded, soft)[0][row]
+        for place, word in enumerate(words):
+            logits = generative.output.linear(vectors[place])
+            expected -= logits.log_softmax(0)[parser.vocabulary.word_id(word)]
+    torch.testing.assert_close(mine, expected)
+
+
+def test_the_divergence_of_trees_is_exact(single_root):
+    parser, generative = made(single_root=single_root)
+    read = reading(parser)
+    for prior in (None, Prior({"left-1": 1.0, "right-1": -0.5}, {"first": 2.0})):
+        config = ObjectiveConfig(raw=1.0, raw_from=1, kl_trees=0.5)
+        term = Autoencoder(config, generative, prior, 1).raw(read, 0)["kl_trees"]
+        assert term.weight == 0.5
+        expected = 0.0
+        for row, words in enumerate(SENTENCES):
+            every = oracle.trees(len(words), single_root=single_root, projective=True)
+            _, mine = losses_by_tree(generative, read, row)
+            weights = torch.zeros(len(every)).double()
+            if prior is not None:
+                scores = prior.scores([words], weights)[0]
+                weights = torch.stack([sum(scores[h, w] for w, h in enumerate(tree) if w) for tree in every])
+            expected += float((mine * (mine.log() - weights.log_softmax(0))).sum())
+        assert term.value.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_trees_that_are_known_are_used():
+    parser, generative = made()
+    read = reading(parser, trees=TREES)
+    terms = Autoencoder(ObjectiveConfig(labelled=1.0), generative, None, 9).labelled(read, 5)
+    expected = 0.0
+    for row, tree in enumerate(TREES):
+        every = oracle.trees(len(tree), single_root=True, projective=True)
+        losses, _ = losses_by_tree(generative, read, row)
+        expected += losses[every.index((-1, *tree.heads))]
+    torch.testing.assert_close(terms["reconstruction"].value, expected)
+
+
+def test_partial_trees_are_restricted_to_their_completions():
+    parser, generative = made()
+    partial = [dataclasses.replace(TREES[0], heads=[2, -1, 2, -1]), TREES[1]]
+    read = reading(parser, trees=partial)
+    config = ObjectiveConfig(
+        labelled=1.0, raw=1.0, labelled_from=1, raw_from=2, estimator="score-function", samples=4000
+    )
+    autoencoder = Autoencoder(config, generative, None, 9)
+    losses, chances = losses_by_tree(generative, read, 0)
+    fits = torch.tensor([tree[1] == 2 and tree[3] == 2 for tree in oracle.trees(4, single_root=True, projective=True)])
+    other, _ = losses_by_tree(generative, read, 1)
+    known = other[oracle.trees(3, single_root=True, projective=True).index((-1, *TREES[1].heads))]
+    expected = torch.dot(losses[fits], chances[fits] / chances[fits].sum()) + known
+    torch.testing.assert_close(
+        autoencoder.labelled(read, 1)["reconstruction"].value.detach(), expected, atol=0.05, rtol=0
+    )
+    # Before raw text comes in there is no term for what is not known, and only for it.
+    torch.testing.assert_close(autoencoder.labelled(read, 0)["reconstruction"].value, known)
+
+
+def test_the_latent_variable_has_its_divergence():
+    parser, generative = made(latent=True)
+    read = reading(parser)
+    config = ObjectiveConfig(raw=1.0, raw_from=3, kl_latent=0.4, kl_annealing=3)
+    autoencoder = Autoencoder(config, generative, None, 20)
+    expected = generative.gaussian(read.encoded, read.batch.lengths).kl_standard().sum()
+    for epoch, part in ((2, 0.25), (3, 0.5), (4, 0.75), (5, 1.0), (9, 1.0)):
+        term = autoencoder.raw(read, epoch)["kl_latent"]
+        torch.testing.assert_close(term.value, expected)
+        assert term.weight == pytest.approx(0.4 * part)
+
+
+def test_temperature_over_time():
+    config = ObjectiveConfig(temperature=2.0, last_temperature=0.5, raw_from=3)
+    assert [config.temperature_at(epoch, 7) for epoch in (0, 2, 6)] == [2.0, 2.0, 0.5]
+    assert config.temperature_at(4, 7) == pytest.approx(1.0)
+    assert ObjectiveConfig(temperature=2.0).temperature_at(6, 7) == 2.0
+
+
+def test_weight_of_the_divergence_of_trees():
+    assert ObjectiveConfig().tree_weight == 0
+    assert ObjectiveConfig(prior="trees").tree_weight == 1
+    assert ObjectiveConfig(prior="trees", kl_trees=0.2).tree_weight == 0.2
+    assert ObjectiveConfig(kl_trees=0.3).tree_weight == 0.3
+
+
+def test_agreement_is_the_cross_entropy_over_trees_and_labels(single_root):
+    parser, _ = made(single_root=single_root)
+    other, _ = made(single_root=single_root)
+    for parameter in other.network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    read, believed = reading(parser), reading(other)
+    expected = 0.0
+    for row, words in enumerate(SENTENCES):
+        every = oracle.trees(len(words), single_root=single_root, projective=True)
+        mine, theirs = (
+            torch.stack([sum(r.scores[row, h, w] for w, h in enumerate(tree) if w) for tree in every]).log_softmax(0)
+            for r in (read, believed)
+        )
+        expected -= torch.dot(theirs.exp(), mine)
+        best = every[int(theirs.argmax())]
+        heads = torch.full((len(SENTENCES), read.scores.shape[1]), -1)
+        heads[row, : len(best)] = torch.tensor(best)
+        labels = [r.network.label_scores(r.views, heads)[row].log_softmax(-1) for r in (read, believed)]
+        for word in range(1, len(best)):
+            chance = sum(p for tree, p in zip(every, theirs.exp(), strict=True) if tree[word] == best[word])
+            expected -= chance * torch.dot(labels[1][word].exp(), labels[0][word])
+    torch.testing.assert_close(agreement(read, other.network), expected)
+
+
+def test_bounds_against_the_likelihood():
+    """log p(s) by summing over all trees lies above the importance-weighted bound, and that above the other."""
+    parser, generative = made()
+    gold = [Sentence.from_words(tree.words).with_tree(tree.heads, tree.labels) for tree in TREES] * 60
+    report = diagnose(parser, generative, None, gold)
+    read = reading(parser, trees=TREES)
+    evidence = bound = 0.0
+    for row, tree in enumerate(TREES):
+        losses, chances = losses_by_tree(generative, read, row)
+        uniform = -torch.log(torch.tensor(float(len(losses))))
+        evidence += float((uniform - losses).logsumexp(0))
+        bound += float(torch.dot(chances, uniform - losses - chances.log()))
+        assert len(tree)
+    words = sum(map(len, TREES))
+    assert report["per_word"]["elbo"] == pytest.approx(bound / words, abs=0.02)
+    assert report["per_word"]["elbo"] < report["per_word"]["importance_weighted"] <= evidence / words + 0.01
+    assert report["per_word"]["importance_weighted"] == pytest.approx(evidence / words, abs=0.03)
+    assert report["perplexity"]["gold"] != report["perplexity"]["empty"]
+    assert sum(row["words"] for row in report["perplexity_by_arc"].values()) == report["words"] == 7 * 60

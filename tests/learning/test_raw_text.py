@@ -1,0 +1,288 @@
+"""Training runs with raw text: that it helps, when its terms come in, and everything that runs without it promise."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+import softparse
+from softparse.configuration import ConfigurationError
+from softparse.learning import generative_files
+from softparse.learning.config import configure, settled
+from softparse.learning.loop import Loop
+from softparse.learning.observer import Observer
+from softparse.learning.training import train
+from softparse.parser import ModelError
+from tests.ambiguous import Language
+from tests.conftest import SMALL
+from tests.learning.test_processes import several
+
+TINY = (*SMALL, "train.learning_rate=0.01", "model.words.dimension=32", "generative.decoder.hidden=32")
+RAW = ("objective.labelled=0.3", "objective.raw=0.3", "objective.labelled_from=1", "objective.raw_from=1")
+OFF = ("objective.labelled=0", "objective.raw=0", "objective.teacher=0")
+READER = ("generative.states=encoder", "generative.tied=true", "data.vocabulary=all")
+
+
+@pytest.fixture(scope="module")
+def ambiguous(tmp_path_factory):
+    """Files of a language in which only raw text tells verbs from nouns."""
+    folder, language = tmp_path_factory.mktemp("ambiguous"), Language()
+    trees = language.treebank(60, 1, known=True) + language.treebank(20, 4, known=True, marked=True)
+    (folder / "train.conllu").write_text(trees)
+    (folder / "dev.conllu").write_text(language.treebank(60, 2))
+    (folder / "raw.txt").write_text(language.raw(600, 3))
+    return folder
+
+
+def configuration(folder, output="", *assignments, raw=True, dev=True, **data):
+    files = {"train": [str(folder / "train.conllu")], "dev": [str(folder / "dev.conllu")] if dev else []}
+    files |= {"raw": [str(folder / "raw.txt")] if raw else [], "output": str(output)}
+    return configure("default", assignments=[*TINY, "train.epochs=3", *assignments], data={**files, **data})
+
+
+def weights(folder):
+    return (folder / "model.safetensors").read_bytes()
+
+
+def history(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_raw_text_helps(ambiguous):
+    more = ("train.epochs=20", "model.words.characters.encoder=none", "data.vocabulary=all")
+    more += ("objective.raw_sentences=4", "generative.output.kind=softmax", "train.learning_rate=0.005")
+    supervised = train(configuration(ambiguous, "", *more, *OFF))
+    semi = train(configuration(ambiguous, "", *more, *RAW, *READER))
+    assert supervised.metrics["best"]["dev"]["las"] < 65
+    assert semi.metrics["best"]["dev"]["las"] > 90
+    perplexity = semi.metrics["autoencoder"]["perplexity"]
+    assert perplexity["gold"] < 0.7 * perplexity["empty"]  # the decoder has learnt what a tree is good for
+
+
+def test_terms_come_in_when_they_should(ambiguous, tmp_path):
+    train(configuration(
+        ambiguous, tmp_path / "m", "train.epochs=5", "objective.labelled=0.1", "objective.raw=0.1",
+        "objective.teacher=1", "objective.labelled_from=2", "objective.raw_from=4", "objective.teacher_from=3",
+    ))  # fmt: skip
+    seen = [set(entry["losses"]) for entry in history(tmp_path / "m")]
+    trees, labelled = {"arcs", "labels"}, {"reconstruction"}
+    assert seen[0] == trees
+    assert seen[1] == trees | labelled
+    assert seen[2] == trees | labelled | {"raw_teacher"}
+    assert seen[3] == seen[4] == trees | labelled | {"raw_teacher", "raw_reconstruction"}
+
+
+def test_with_all_weights_at_0_nothing_changes(ambiguous, tmp_path, monkeypatch):
+    off = (*OFF, "data.vocabulary=trees")
+    train(configuration(ambiguous, tmp_path / "without", *off, raw=False))
+    steps = []
+    step = Loop.step
+    monkeypatch.setattr(Loop, "step", lambda self, update, done: (steps.append(update), step(self, update, done)))
+    train(configuration(ambiguous, tmp_path / "with", *off))
+    assert weights(tmp_path / "without") == weights(tmp_path / "with")
+    assert steps
+    assert not any(update.raw for update in steps)
+
+
+def test_no_raw_text_no_terms(ambiguous):
+    config = settled(configuration(ambiguous, "", *RAW, "objective.teacher=1", "method=self-training", raw=False))
+    assert config.method == "joint"
+    assert not config.objective.is_generative
+    assert not config.objective.needs_raw
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("generative.latent=true", "objective.kl_trees=0.1"),
+        ("generative.latent=true", "generative.posterior.shared=true", "generative.inputs=shared"),
+        ("generative.decoder.arcs=history", "generative.decoder.states=before", "objective.estimator=straight-through"),
+        ("objective.prior=trees", "objective.estimator=score-function", "objective.samples=3"),
+        ("objective.estimator=marginals", "generative.output.kind=nce", "train.arc_loss=hinge"),
+        ("objective.estimator=perturbed-marginals", "generative.output.kind=adaptive", "train.arc_loss=heads"),
+        ("objective.noise=sum-of-gamma", "generative.output.kind=softmax", "objective.last_temperature=0.3"),
+        (*READER, "objective.updates=joint", "objective.teacher=1", "objective.teacher_from=1"),
+        ("train.normalise=sentence", "generative.inputs=shared"),
+    ],
+)
+def test_every_setting_trains(ambiguous, tmp_path, more):
+    train(configuration(ambiguous, tmp_path / "m", *RAW, *more))
+    entries = history(tmp_path / "m")
+    assert entries[-1]["losses"]["raw_reconstruction"] < entries[0]["losses"]["raw_reconstruction"]
+    assert abs(sum(entries[-1]["time"].values()) - 1) < 0.01
+    parser, generative = generative_files.load(tmp_path / "m")
+    assert generative.config.latent == ("generative.latent=true" in more)
+    assert parser.metrics["autoencoder"]["words"] > 0
+
+
+def test_a_parser_has_nothing_of_the_decoder(ambiguous, tmp_path):
+    train(configuration(ambiguous, tmp_path / "m", *RAW))
+    loaded = softparse.load(tmp_path / "m")
+    assert not any("decoder" in name or "output" in name.split(".")[0] for name in loaded.network.state_dict())
+    expected = loaded.parse([["a", "b", "c"]])
+    for name in ("generative.json", "generative.safetensors"):
+        (tmp_path / "m" / name).unlink()
+    assert softparse.load(tmp_path / "m").parse([["a", "b", "c"]]) == expected
+    with pytest.raises(ModelError, match="has no generative model"):
+        generative_files.load(tmp_path / "m")
+
+
+def test_a_damaged_generative_model(ambiguous, tmp_path):
+    train(configuration(ambiguous, tmp_path / "m", *RAW))
+    content = (tmp_path / "m" / "generative.safetensors").read_bytes()
+    (tmp_path / "m" / "generative.safetensors").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelError, match="generative model is damaged"):
+        generative_files.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("more", [READER, ("generative.latent=true", "objective.updates=joint")], ids=["reader", "z"])
+def test_a_seed_gives_a_model(ambiguous, tmp_path, more):
+    for name in ("one", "two"):
+        train(configuration(ambiguous, tmp_path / name, *RAW, *more, "objective.teacher=1", "objective.teacher_from=2"))
+    assert weights(tmp_path / "one") == weights(tmp_path / "two")
+    one, two = ((tmp_path / name / "generative.safetensors").read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+def test_killed_and_resumed_is_uninterrupted(ambiguous, tmp_path):
+    options = ["--set", "train.save_seconds=0", "--set", "train.epochs=6", "--set", "train.threads=1"]
+    for assignment in (*TINY, *RAW, "objective.raw_from=3", "generative.latent=true", "objective.teacher=1"):
+        options += ["--set", assignment]
+    files = [part for name in ("train", "dev") for part in (f"--{name}", str(ambiguous / f"{name}.conllu"))]
+    command = [sys.executable, "-m", "softparse", "train", *files, "--raw", str(ambiguous / "raw.txt"), *options]
+    subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True, capture_output=True)
+    parts, state = tmp_path / "parts", tmp_path / "parts.resume" / "metrics.jsonl"
+    for epochs in (2, 4):  # before raw text comes in, and after
+        process = subprocess.Popen([*command, "-o", str(parts), "--resume"], stderr=subprocess.DEVNULL)
+        while not state.exists() or len(state.read_text().splitlines()) < epochs:
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run([*command, "-o", str(parts), "--resume"], check=True, capture_output=True)
+    for name in ("model.safetensors", "generative.safetensors"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_two_processes(ambiguous, tmp_path):
+    options = [part for assignment in (*RAW, *READER) for part in ("--set", assignment)]
+    files = ("--dev", ambiguous / "dev.conllu", "--raw", ambiguous / "raw.txt", "-o", tmp_path / "m")
+    error, code = several(["-m", "softparse"], ambiguous / "train.conllu", *files, *options, epochs=2)
+    assert code == 0, error
+    metrics = json.loads((tmp_path / "m" / "metrics.json").read_text())
+    assert metrics["processes"] == 2
+    assert metrics["best"]["losses"]["raw_reconstruction"] > 0
+    assert "perplexity given the tree" in error
+
+
+def test_self_training(ambiguous, tmp_path):
+    config = configuration(ambiguous, tmp_path / "m", "method=self-training", "train.epochs=6")
+    parser = train(config)
+    assert parser.metrics["data"]["parsed"] == 300  # the more certain half of 600
+    assert len(history(tmp_path / "m")) == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
+    with pytest.raises(ModelError, match="there is a model already"):
+        train(config)
+    assert train(config, resume=True).metrics["best"] == parser.metrics["best"]
+
+
+def test_self_training_goes_on_after_its_first_step(ambiguous, tmp_path, monkeypatch):
+    from softparse.learning import self_training
+
+    config = configuration(ambiguous, tmp_path / "m", "method=self-training")
+    first = []
+
+    def failing(*arguments):
+        raise RuntimeError("no more")
+
+    with monkeypatch.context() as context:
+        context.setattr(self_training, "parse_raw", failing)
+        with pytest.raises(RuntimeError, match="no more"):
+            train(config)
+    observer = Observer()
+    observer.started = lambda summary, steps, epochs: first.append(summary)
+    parser = train(config, resume=True, observer=observer)
+    assert len(first) == 1  # the second step; the first was complete
+    assert parser.metrics["data"]["parsed"] == 300
+
+
+def test_training_without_trees(ambiguous, tmp_path):
+    prior = tmp_path / "prior.toml"
+    language = Language()
+    prior.write_text(f"""
+        [classes]
+        verb = {language.verbs[:20]}
+        [[rules]]
+        head = "root"
+        modifier = "verb"
+        weight = 4
+        [arcs]
+        left-1 = 0.5
+        right-1 = 0.5
+        """)
+    more = ("objective.raw=1", f"objective.prior={prior}", "train.epochs=4")
+    config = configuration(ambiguous, tmp_path / "m", *more, train=[])
+    parser = train(config)
+    data = parser.metrics["data"]
+    assert parser.metrics["best"]["dev"]["uas"] > data["dev_UAS_of_right_branching_trees"] + 10
+    parse = softparse.load(tmp_path / "m").parse([language.verbs[:1] + language.nouns[:2]])[0]
+    assert parse.labels == ["_"] * 3
+    assert parse.heads[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("objective.raw=1",), "needs a prior over trees"),
+        (("objective.raw=0", "objective.prior=p.toml"), "needs a prior over trees"),
+        (("method=self-training",), "self-training needs trees"),
+    ],
+)
+def test_without_trees_something_else_must_be_known(ambiguous, more, message):
+    with pytest.raises(ConfigurationError, match=message):
+        train(configuration(ambiguous, "", *more, train=[]))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("generative.states=encoder", "generative.latent=true"), "generative.states=own"),
+        (("generative.tied=true", "data.vocabulary=trees"), "generative.tied needs"),
+        (("objective.teacher=1", "train.average=0"), "train.average must not be 0"),
+        (("objective.prior=nothing.toml",), "must be uniform, trees, or a file"),
+    ],
+)
+def test_settings_that_do_not_go_together(ambiguous, more, message):
+    with pytest.raises(ConfigurationError, match=message):
+        train(configuration(ambiguous, "", *RAW, *more))
+
+
+def test_doubtful_raw_text_is_told(ambiguous, tmp_path):
+    raw = tmp_path / "greek.txt"
+    raw.write_text("ο σκύλος βλέπει τη γάτα\n" * 5 + "x " * 200 + "\n", encoding="utf-8")
+    warnings = []
+    observer = Observer()
+    observer.warn = warnings.append
+    config = configuration(ambiguous, "", "train.epochs=1")
+    train(replace(config, data=replace(config.data, raw=[str(raw)])), observer=observer)
+    assert any("Greek script" in warning for warning in warnings)
+    assert any("1 raw sentences of more than 100 words are left out" in warning for warning in warnings)
+
+
+def test_as_many_raw_sentences_as_trees_are_drawn(ambiguous, monkeypatch):
+    seen = []
+    step = Loop.step
+
+    def watched(self, update, done):
+        seen.extend(tuple(words) for words in update.raw)
+        return step(self, update, done)
+
+    monkeypatch.setattr(Loop, "step", watched)
+    train(configuration(ambiguous, "", *RAW))
+    assert len(seen) == 3 * 80
+    assert len(set(seen)) > 150  # others in every epoch
