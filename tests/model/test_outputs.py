@@ -28,9 +28,8 @@ def test_exact_losses(kind):
 
 
 def test_sampled_softmax_goes_to_the_softmax():
-    layer = output("sampled", negatives=300)
+    layer = output("sampled", draws=30_000)
     layer.noise = layer.noise.double()
-    layer._draws = lambda words: 30_000
     states, words = torch.randn(3, 5).double(), torch.tensor([0, 3, 6])
     draws = torch.stack([layer.loss(states, words, torch.Generator().manual_seed(seed)) for seed in range(20)])
     torch.testing.assert_close(draws.mean(0), -layer.log_prob(states, words), atol=0.02, rtol=0)
@@ -55,14 +54,18 @@ def test_training_finds_the_distribution(kind):
     assert (learnt - target).abs().sum() < 0.12
 
 
-def test_negatives_are_shared():
-    layer = output("nce", negatives=3)
-    assert layer._draws(10) == 3
-    assert layer._draws(1000) == 300
+@pytest.mark.parametrize(("settings", "number"), [({"draws": 40}, 40), ({"negatives": 70, "draws": 0}, 70)])
+def test_negatives_are_shared(settings, number, monkeypatch):
+    layer = output("nce", **settings)
+    seen = []
+    multinomial = torch.multinomial
+    monkeypatch.setattr(torch, "multinomial", lambda *a, **k: (seen.append(a[1]), multinomial(*a, **k))[1])
+    layer.loss(torch.randn(9, 5).double(), torch.arange(9))
+    assert seen == [number]
 
 
 def test_gradients_reach_only_what_was_drawn():
-    layer = Output(OutputConfig("sampled", negatives=1), 5, torch.ones(1000))
+    layer = Output(OutputConfig("sampled", negatives=1, draws=2), 5, torch.ones(1000))
     layer.loss(torch.randn(2, 5), torch.tensor([4, 7]), torch.Generator().manual_seed(0)).sum().backward()
     touched = layer.linear.weight.grad.abs().sum(1).nonzero().flatten().tolist()
     assert {4, 7} <= set(touched)

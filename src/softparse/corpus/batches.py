@@ -39,6 +39,14 @@ class Batch:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: value.to(device) for name, value in values.items() if value is not None})
 
+    def rows(self, start: int, stop: int) -> Batch:
+        """Some of the sentences, without the padding that they do not need."""
+        size = int(self.lengths[start:stop].max()) + 1
+        kept = {"spellings": self.spellings, "lengths": self.lengths[start:stop]}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in kept}
+        cut = {name: value[start:stop, :size] for name, value in values.items() if value is not None}
+        return replace(self, **kept, **cut)
+
     @property
     def is_word(self) -> Tensor:
         """[B, n + 1], True at the words."""

@@ -168,17 +168,15 @@ class Loop:
 
     def _gradients(self, update: Update) -> dict[str, float]:
         """Gradients of this process's share of an update; returns its losses."""
-        sums: dict[str, float] = {}
-        epoch, by_word = self.progress.epoch, self.config.normalise == "word"
-        places, sentences = self.group.share(update.trees), self.group.share(update.raw)
-        if places:
-            words = sum(self.lengths[place] for place in update.trees)
-            divisor = words if by_word else len(update.trees)
-            sums |= self.objective.learn_trees([self.trees[place] for place in places], divisor, epoch)
-        if sentences:
-            divisor = sum(map(len, update.raw)) if by_word else len(update.raw)
-            sums |= self.objective.learn_raw(sentences, divisor, epoch)
-        return sums
+        places, raw = self.group.share(update.trees), self.group.share(update.raw)
+        if not places and not raw:
+            return {}
+        trees = [self.trees[place] for place in places]
+        if self.config.normalise == "word":
+            divisors = sum(self.lengths[place] for place in update.trees), sum(map(len, update.raw))
+        else:
+            divisors = len(update.trees), len(update.raw)
+        return self.objective.learn(trees, raw, divisors, self.progress.epoch)
 
     def _require(self, is_sound: bool, otherwise: str) -> None:
         if not is_sound:

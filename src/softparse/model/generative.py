@@ -5,6 +5,7 @@ The tree comes from the parser, soft or hard; this module knows what to make of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -100,17 +101,16 @@ class Generative(nn.Module):
 
     def loss(self, vectors: tuple[Tensor, ...], batch: Batch) -> Tensor:
         """What is minimised for −log p(s|T, z), [..., B]; the mean over directions."""
-        return torch.stack([self._by_word(part, batch, is_exact=False).sum(-1) for part in vectors]).mean(0)
+        both = torch.stack(vectors)
+        return self._by_word(both, batch, self.output.loss).sum(-1).mean(0)
 
     def log_likelihood(self, vectors: tuple[Tensor, ...], batch: Batch) -> Tensor:
         """log p(word i | words before it, T, z) [..., B, n] with the full softmax, 0 in padding, from the left."""
-        return -self._by_word(vectors[0], batch, is_exact=True)
+        return self._by_word(vectors[0], batch, self.output.log_prob)
 
-    def _by_word(self, vectors: Tensor, batch: Batch, is_exact: bool) -> Tensor:
+    def _by_word(self, vectors: Tensor, batch: Batch, function: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         assert batch.targets is not None
         is_word = batch.is_word[:, 1:].expand(vectors.shape[:-1])
         words = batch.targets[:, 1:].expand(is_word.shape)[is_word]
-        values = (
-            -self.output.log_prob(vectors[is_word], words) if is_exact else self.output.loss(vectors[is_word], words)
-        )
+        values = function(vectors[is_word], words)
         return torch.zeros(is_word.shape, dtype=values.dtype, device=values.device).masked_scatter(is_word, values)

@@ -23,7 +23,8 @@ from ..configuration import at_least, choice
 @dataclass(frozen=True)
 class OutputConfig:
     kind: str = choice("sampled", "softmax", "nce", "adaptive")
-    negatives: int = at_least(25, 1)  # drawn words per right one that is learnt from
+    negatives: int = at_least(25, 1)  # drawn words that a right one is told from
+    draws: int = at_least(300, 0)  # at least so many words are drawn for a batch, and shared: more cost little
 
 
 class Output(nn.Module):
@@ -56,7 +57,8 @@ class Output(nn.Module):
         """What is minimised [N]: −log p(word), or what stands for it."""
         if self.config.kind not in ("sampled", "nce"):
             return -self.log_prob(states, words)
-        drawn = torch.multinomial(self.noise, self._draws(len(words)), replacement=True, generator=generator)
+        number = max(self.config.negatives, self.config.draws)
+        drawn = torch.multinomial(self.noise, number, replacement=True, generator=generator)
         right, others = self._scores(states, words, drawn)
         if self.config.kind == "nce":
             # The draws stand for `negatives` ones of each word.
@@ -69,13 +71,11 @@ class Output(nn.Module):
         others = (others - expected).masked_fill(drawn == words[:, None], -torch.inf)
         return torch.logaddexp(right, others.logsumexp(1)) - right
 
-    def _draws(self, words: int) -> int:
-        """One set of draws for the batch: larger than for one word, since it costs one matrix product."""
-        return max(self.config.negatives, self.config.negatives * words // 10)
-
     def _scores(self, states: Tensor, words: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
         """Scores of the right words [N] and of the drawn ones [N, draws]."""
         assert self.linear is not None
-        weight, bias = self.linear.weight, self.linear.bias
-        right = (states * functional.embedding(words, weight)).sum(1) + bias[words]
-        return right, states @ functional.embedding(drawn, weight).T + bias[drawn]
+        # All rows in one look-up: its gradient is as large as the whole table.
+        rows = functional.embedding(torch.cat([words, drawn]), self.linear.weight)
+        bias = self.linear.bias
+        right = (states * rows[: len(words)]).sum(1) + bias[words]
+        return right, torch.addmm(bias[drawn], states, rows[len(words) :].T)
