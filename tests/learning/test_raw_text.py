@@ -24,6 +24,7 @@ from tests.learning.test_processes import several
 
 TINY = (*SMALL, "train.learning_rate=0.01", "model.words.dimension=32", "generative.decoder.hidden=32")
 RAW = ("objective.labelled=0.3", "objective.raw=0.3", "objective.labelled_from=1", "objective.raw_from=1")
+FILES = {"train": "train.conllu", "dev": "dev.conllu", "raw": "raw.txt"}
 OFF = ("objective.labelled=0", "objective.raw=0", "objective.teacher=0")
 READER = ("generative.states=encoder", "generative.tied=true", "data.vocabulary=all")
 
@@ -260,6 +261,32 @@ def test_without_trees_something_else_must_be_known(ambiguous, more, message):
 def test_settings_that_do_not_go_together(ambiguous, more, message):
     with pytest.raises(ConfigurationError, match=message):
         train(configuration(ambiguous, "", *RAW, *more))
+
+
+@pytest.mark.parametrize("preset", ["paper-vae", "paper-vae-z"])
+def test_presets_of_the_paper(ambiguous, tmp_path, preset):
+    files = {name: [str(ambiguous / file)] for name, file in FILES.items()}
+    config = configure(preset, assignments=["train.epochs=8"], data={**files, "output": str(tmp_path / "m")})
+    assert config.generative.latent == (preset == "paper-vae-z")
+    train(config)
+    seen = ["".join(name[0] for name in ("reconstruction", "raw_reconstruction") if name in entry["losses"])
+            for entry in history(tmp_path / "m")]  # fmt: skip
+    assert seen == ["", "", "r", "r", "r", "r", "rr", "rr"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (OFF, "learn nothing from raw text"),
+        ((*RAW, "objective.raw_from=4"), "would count from epoch 4 on, but training ends after epoch 3"),
+    ],
+)
+def test_settings_that_come_to_nothing_are_told(ambiguous, more, message):
+    warnings = []
+    observer = Observer()
+    observer.warn = warnings.append
+    train(configuration(ambiguous, "", *more), observer=observer)
+    assert any(message in warning for warning in warnings)
 
 
 def test_doubtful_raw_text_is_told(ambiguous, tmp_path):

@@ -53,7 +53,7 @@ class ManyFiles(click.Command):
     help="Raw text to learn from too: a tokenised sentence a line, or CoNLL-U.",
 )
 @click.option("-o", "--output", metavar="MODEL", help="Folder for the model.")
-@click.option("--preset", default="default", show_default=True, help="default, paper-supervised or kg.")
+@click.option("--preset", default="default", show_default=True, help="See docs/parser.md for all of them.")
 @click.option("--config", "file", metavar="FILE", help="Settings as TOML, over the preset.")
 @click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A setting, for example train.epochs=30."

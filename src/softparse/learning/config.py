@@ -106,6 +106,22 @@ def settled(config: Config) -> Config:
     )
 
 
+def doubts(config: Config) -> list[str]:
+    """What a user may not have meant."""
+    objective, epochs = config.objective, config.train.epochs
+    if not config.data.raw or config.method == "self-training":
+        return []
+    if not objective.needs_raw:
+        return ["these settings learn nothing from raw text; set objective.raw or objective.teacher, or another preset"]
+    starts = {"raw": objective.raw_from, "teacher": objective.teacher_from}
+    return [
+        f"objective.{name} would count from epoch {first} on, but training ends after epoch {epochs}; "
+        f"lower objective.{name}_from"
+        for name, first in starts.items()
+        if getattr(objective, name) > 0 and first > epochs
+    ]
+
+
 DEFAULT = "default"
 
 
@@ -113,7 +129,7 @@ def presets() -> list[str]:
     """Names of the presets.
 
     >>> presets()
-    ['default', 'kg', 'paper-supervised']
+    ['default', 'kg', 'paper-supervised', 'paper-vae', 'paper-vae-z']
     """
     files = resources.files(__package__) / "presets"
     return sorted(entry.name.removesuffix(".toml") for entry in files.iterdir() if entry.name.endswith(".toml"))

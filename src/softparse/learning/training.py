@@ -20,7 +20,7 @@ from ..configuration import ConfigurationError, as_json
 from ..corpus.vocabulary import Vocabulary
 from ..parser import ModelError, Parser, folder
 from . import data, generative_files, state
-from .config import Config, settled
+from .config import Config, doubts, settled
 from .diagnostics import diagnose
 from .distributed import Group
 from .loop import Interrupted, Loop
@@ -41,6 +41,8 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
     config = settled(config)
     group = Group()
     watching = observer if observer and group.is_first else Observer()
+    for doubt in doubts(config):
+        watching.warn(doubt)
 
     def run(config: Config) -> Parser:
         return _run(config, resume, force, watching, group)
