@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 
 class TreeConvolution(nn.Module):
@@ -19,7 +20,15 @@ class TreeConvolution(nn.Module):
         self.of_heads = nn.Linear(inputs, outputs, bias=False)
         self.of_modifiers = nn.Linear(inputs, outputs, bias=False)
 
-    def forward(self, itself: Tensor, others: Tensor, heads: Tensor, modifiers: Tensor) -> Tensor:
-        """[..., B, n, outputs] from states [B, n, inputs] and [B, k, inputs], and weights [..., B, n, k]."""
-        neighbours = heads @ self.of_heads(others) + modifiers @ self.of_modifiers(others)
-        return torch.tanh(self.of_itself(itself) + neighbours)
+    def mapped(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """M_self x (and its bias) [B, k, outputs] of the states, and M_head y and M_modifier y [B, 2, k, outputs]."""
+        maps = (self.of_itself, self.of_heads, self.of_modifiers)
+        itself, heads, modifiers = functional.linear(states, torch.cat([m.weight for m in maps])).chunk(3, -1)
+        return itself + self.of_itself.bias, torch.stack([heads, modifiers], 1)
+
+    @staticmethod
+    def combined(itself: Tensor, others: Tensor, heads: Tensor, modifiers: Tensor) -> Tensor:
+        """g [..., B, n, outputs] from what is mapped, [B, n, outputs] and [B, 2, k, outputs], and weights
+        [..., B, n, k]."""
+        neighbours = torch.cat([heads, modifiers], -1) @ others.flatten(1, 2)
+        return torch.tanh(itself + neighbours)

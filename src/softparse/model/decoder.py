@@ -54,7 +54,10 @@ class Decoder(nn.Module):
         states, before = self._states(words, latent)
         is_literal = self.config.states == "before"
         spoken = torch.cat([before[:, None], states[:, :-1]], 1) if is_literal else states
-        return self.convolution(states, spoken, *arcs_to_the_left(trees, self.config.arcs))
+        itself, others = self.convolution.mapped(states)
+        if is_literal:
+            others = self.convolution.mapped(spoken)[1]
+        return self.convolution.combined(itself, others, *arcs_to_the_left(trees, self.config.arcs))
 
     def _states(self, words: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor]:
         """r^0 … r^(n−1) [B, n, hidden], and the state before them."""

@@ -32,19 +32,20 @@ class Reader(nn.Module):
 
     def forward(self, encoded: Encoded, lengths: Tensor, trees: Tensor) -> tuple[Tensor, Tensor]:
         """Twice [..., B, n, hidden], the i-th for word i + 1, from trees [..., B, n + 1, n + 1]."""
-        left = encoded.forwards[:, :-1]
+        left = self.forwards.mapped(encoded.forwards[:, :-1])
         return (
-            self.forwards(left, left, *arcs_to_the_left(trees, "incident")),
+            self.forwards.combined(*left, *arcs_to_the_left(trees, "incident")),
             self._from_the_right(encoded.backwards, lengths, trees),
         )
 
     def _from_the_right(self, states: Tensor, lengths: Tensor, trees: Tensor) -> Tensor:
-        size = states.shape[1]
-        following = torch.cat([states[:, 2:], self.end.expand(len(states), 1, -1)], 1)  # r^(i+1) of word i
+        batch, size, _ = states.shape
+        root, end = (vector.expand(batch, 1, -1) for vector in (self.root, self.end))
+        itself, others = self.backwards.mapped(torch.cat([root, states[:, 1:], end], 1))
         is_last = torch.arange(1, size, device=lengths.device) == lengths[:, None]
-        following = torch.where(is_last[..., None], self.end, following)
-        others = torch.cat([self.root.expand(len(states), 1, -1), states[:, 1:]], 1)
+        following = torch.where(is_last[..., None], itself[:, -1:], itself[:, 2:])  # of r^(i+1), for word i
         heads, modifiers = trees.transpose(-1, -2)[..., 1:, :], trees[..., 1:, :]  # [..., word i, other]
         unread = torch.ones(size, size, dtype=torch.bool, device=states.device).tril()[1:]
         unread[:, 0] = False  # that a word hangs on the root is known
-        return self.backwards(following, others, heads.masked_fill(unread, 0.0), modifiers.masked_fill(unread, 0.0))
+        heads, modifiers = (weights.masked_fill(unread, 0.0) for weights in (heads, modifiers))
+        return self.backwards.combined(following, others[:, :, :-1], heads, modifiers)
