@@ -9,7 +9,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import softparse
-from softparse.parser import ModelError, folder
+from softparse.corpus.sentence import Sentence
+from softparse.corpus.vocabulary import Vocabulary
+from softparse.parser import ModelError, Parser, ParserConfig, folder
 
 WORDS = ["the", "dog", "sees", "a", "big", "cat", "."]
 
@@ -142,3 +144,11 @@ def test_nothing_but_a_model_is_replaced(model, tmp_path):
     (tmp_path / "empty").mkdir()
     parser.save(tmp_path / "empty")
     softparse.load(tmp_path / "empty")
+
+
+def test_words_that_are_spelled_like_symbols(tmp_path):
+    words = ["<root>", "<Unknown>", "<padding>", "<number>", "7"]
+    sentence = Sentence.from_words(words)
+    parser = Parser(ParserConfig(), Vocabulary.of([sentence], ["root", "dep"]))
+    parser.save(tmp_path / "model")
+    assert softparse.load(tmp_path / "model").parse([words]) == parser.parse([words])
