@@ -243,3 +243,12 @@ def test_quickstart(tmp_path, monkeypatch):
     assert "güzel" in result.stdout
     assert ElementTree.parse(tmp_path / "here" / "example.svg").getroot().tag.endswith("svg")
     softparse.load(tmp_path / "here" / "model")
+
+
+def test_output_that_takes_nothing(treebanks):
+    """A message, not a traceback, also from Python at its end."""
+    for command, name in (["show"], "<stdout>: "), (["check"], ""), (["show", "-o", "/dev/full"], "/dev/full: "):
+        arguments = [sys.executable, "-m", "softparse", command[0], treebanks / "dev.conllu", *command[1:]]
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert (result.returncode, result.stderr) == (1, f"error: {name}No space left on device\n")

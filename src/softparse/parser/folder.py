@@ -21,11 +21,11 @@ from typing import Any
 
 import safetensors
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from ..configuration import ConfigurationError, as_table, build
-from ..corpus.files import permitted, replacing
+from ..corpus.files import permitted, replacing, saying
 from ..corpus.problems import CorpusError
 from ..corpus.vocabulary import Vocabulary
 from .parsing import Parser, ParserConfig
@@ -49,17 +49,18 @@ def write(parser: Parser, folder: str | Path, files: dict[str, str] | None = Non
     """The whole folder; `files` are further text files to put into it."""
     folder = Path(folder).resolve()
     refuse_other_content(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        _write_into(parser, temporary, files or {})
-        temporary.chmod(permitted(0o777))
-        if folder.exists():
-            _exchange(temporary, folder)
-        else:
-            os.rename(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with saying(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        try:
+            _write_into(parser, temporary, files or {})
+            temporary.chmod(permitted(0o777))
+            if folder.exists():
+                _exchange(temporary, folder)
+            else:
+                os.rename(temporary, folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def refuse_other_content(folder: str | Path) -> None:
@@ -89,15 +90,14 @@ def _write_into(parser: Parser, folder: Path, files: dict[str, str]) -> None:
     (folder / WEIGHTS).write_bytes(_weights(parser))
     if parser.vector_words:
         (folder / VECTOR_WORDS).write_text(json.dumps(parser.vector_words, ensure_ascii=False), encoding="utf-8")
-        save_file({"vectors": parser.network.words.vectors[1:].contiguous().cpu()}, folder / VECTORS)
+        # Not by `save_file`, whose errors are not those of the operating system.
+        (folder / VECTORS).write_bytes(save({"vectors": parser.network.words.vectors[1:].contiguous().cpu()}))
     for path in folder.iterdir():
         with open(path, "rb") as file:
             os.fsync(file.fileno())
 
 
 def _weights(parser: Parser) -> bytes:
-    from safetensors.torch import save
-
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in parser.network.state_dict().items()}
     return save(tensors, metadata={"format": str(FORMAT)})
 
