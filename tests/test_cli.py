@@ -100,6 +100,20 @@ def test_everything_else_stays(model):
     assert "1-2\tthe dog" in cleared
 
 
+def test_comments_of_no_sentence_stay(model):
+    word = "1\tdog\t_\t_\t_\t_\t{}\t_\t_\n\n"
+    text = f"# a\n\n{word}# b\n\n\n# c\n{word}# d\n"
+    given, expected = text.replace("{}", "_\t_"), text.replace("{}", "0\troot")
+    assert run("parse", model, "-", input=given).stdout == expected
+    assert run("parse", model, "-", "--workers", 2, input=given).stdout == expected
+    words = "1\tthe\t_\t_\t_\t_\t_\t_\t_\t_\n2\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    ranked = run("parse", model, "-", "--kbest", 2, input=f"\ufeff# a\n\n{words}# d\n").stdout
+    assert ranked.startswith("\ufeff# a\n\n# rank = 1\n")
+    assert [ranked.count(part) for part in ("rank = 2", "# a\n", "# d\n", "\ufeff")] == [1, 1, 1, 1]
+    assert ranked.endswith("\n\n# d\n")
+    assert run("parse", model, "-", "--kbest", 2, input=f"\ufeff{words}").stdout.count("\ufeff") == 1
+
+
 def test_parse_options(model):
     confident = run("parse", model, "-", "--confidence", input=TEXT).stdout
     assert confident.count("ArcProbability=") == 14

@@ -91,7 +91,13 @@ def parsed_texts(parser: Parser, sentences: Iterable[Sentence], options: Options
     for sentence, parse in zip(sentences, parser.pipe(sentences, **choices), strict=True):
         ranked = [parse, *parse.others]
         for rank, tree in enumerate(ranked, 1):
-            yield write(_with(sentence, tree, rank if options.kbest > 1 else 0, options))
+            copy = _with(sentence, tree, rank if options.kbest > 1 else 0, options)
+            if rank > 1:  # what is around the sentence comes once, around all of its trees
+                copy = copy.without_mark()
+                copy.before = ""
+            if rank < len(ranked):
+                copy.after = ""
+            yield write(copy)
 
 
 def _with(sentence: Sentence, parse: Parse, rank: int, options: Options) -> Sentence:
