@@ -184,7 +184,7 @@ def test_plain_text_is_not_a_treebank(file):
         f"{path}:2: looks like plain text: 'They walk home .'; a treebank has 10 columns with tabs between them; "
         "train on text with --raw"
     ) in str(caught.value)
-    with pytest.raises(CorpusError, match="columns have spaces between them, where CoNLL-U has tabs"):
+    with pytest.raises(CorpusError, match="CoNLL-U has 10 columns with tabs, not spaces, between them"):
         list(labelled([file(block(*GOOD).replace("\t", "  "))]))
     with pytest.raises(CorpusError, match="looks like plain text"):
         list(labelled([file("\u00a0\n")]))

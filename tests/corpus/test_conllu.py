@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softparse.corpus.conllu import detect, read, read_all, read_text, write
+from softparse.corpus.conllu import read, read_all, read_text, write
 from softparse.corpus.problems import CorpusError
 from softparse.corpus.sentence import UNKNOWN
 from tests.corpus.examples import RICH, TREEBANK, WORD, WORD_2, blocks, parse, treebanks, written
@@ -228,30 +228,10 @@ def test_plain_text_in_another_encoding():
     assert str(found[0]).startswith("t.txt:2: byte 0xe9 at position 4 is not UTF-8; convert the file first")
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (TREEBANK, "conllu"),
-        (b"\xef\xbb\xbf" + TREEBANK, "conllu"),
-        (b"\n\n" + WORD.encode(), "conllu"),
-        (b"", "conllu"),
-        (b"They walk .\n", "text"),
-        (b"# heading\nThey walk .\n", "text"),
-        (b"1 They they PRON _ _ 2 nsubj _ _\n", "text"),
-        (b"A table\twith\tfour\tcolumns\n", "text"),
-    ],
-)
-def test_finding_out_the_format(file, data, kind):
-    path = file(data)
-    assert detect(io.BytesIO(data)) == kind
-    assert [each.words for each in read(path)] == [each.words for each in read(path, kind)]
-
-
 # corners
 
 
 def test_a_comment_with_a_tab_does_not_make_it_plain_text(file):
-    assert detect([b"# text = a\tb\n", WORD.encode()]) == "conllu"
     assert written(read(file(RICH))) == (RICH + "\n").encode()
 
 

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .conllu import detect, read_conllu, read_text
+from .conllu import read_conllu, read_text
 from .files import lines, name_of
+from .formats import TEXT, beginning, detect
 from .problems import CorpusError, Problem, Reporter, refuse
 from .projectivity import LIFTED
 from .sentence import FORM, HEAD, UNKNOWN, Sentence
@@ -103,8 +104,8 @@ def treebank(
     A sent_id that comes a second time in the file is a warning, given to `repeated` if that is set.
     """
     name, stream = name_of(path), lines(path)
-    start = list(itertools.islice(stream, 50))
-    if kind is None and detect(start) == "text":
+    start = beginning(stream)
+    if kind is None and detect(start) == TEXT:
         report(_plain_text(name, start))
         return
     has_error = False
@@ -116,7 +117,7 @@ def treebank(
 
     places: dict[int, int] = {}  # hashes are shorter than the names of sentences
     is_empty = True
-    for sentence in (read_text if kind == "text" else read_conllu)(itertools.chain(start, stream), name, note):
+    for sentence in (read_text if kind == TEXT else read_conllu)(itertools.chain(start, stream), name, note):
         is_empty = False
         if sentence.sent_id is not None:
             place = places.setdefault(hash(sentence.sent_id), sentence.line)
@@ -132,10 +133,7 @@ def _plain_text(name: str, start: Sequence[bytes]) -> Problem:
     rows = [row.decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n") for row in start]
     words = ((number, row) for number, row in enumerate(rows, 1) if row.strip() and not row.startswith("#"))
     number, row = next(words, (1, rows[0]))
-    if row[:1].isdigit() and len(row.split()) >= 8 and "\t" not in row:
-        remedy = "its columns have spaces between them, where CoNLL-U has tabs"
-    else:
-        remedy = "a treebank has 10 columns with tabs between them; train on text with --raw"
+    remedy = "a treebank has 10 columns with tabs between them; train on text with --raw"
     return Problem(name, number, f"looks like plain text: {row[:40]!r}; {remedy}")
 
 

@@ -7,38 +7,27 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .files import lines, name_of
+from .formats import BYTE_ORDER_MARK, TEXT, beginning, detect, named
 from .problems import Problem, Reporter, refuse
 from .sentence import Sentence, is_number
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SPACE = 0x20  # no byte of a blank line is above it
 COLUMNS = 10  # CoNLL-X files may leave out the last two
-FORMATS = ("conllu", "text")
 
 
 def read(path: str | Path, kind: str | None = None, report: Reporter = refuse) -> Iterator[Sentence]:
     """The sentences of a file, one after the other (nothing else is held in memory).
 
-    `kind` is "conllu" (also CoNLL-X), "text", or None to find out from the first lines. What cannot be read as a
-    sentence is given to `report`, which raises unless told otherwise, and left out.
+    `kind` is "conllu" (also CoNLL-X), "text", or None to find out from the name or the first lines. What cannot be read
+    as a sentence is given to `report`, which raises unless told otherwise, and left out.
     """
     stream = lines(path)
+    kind = kind or named(path)
     if kind is None:
-        start = list(itertools.islice(stream, 50))
+        start = beginning(stream)
         kind, stream = detect(start), itertools.chain(start, stream)
-    reader = read_text if kind == "text" else read_conllu
+    reader = read_text if kind == TEXT else read_conllu
     return reader(stream, name_of(path), report)
-
-
-def detect(start: Iterable[bytes]) -> str:
-    """The format of a file that starts with these lines."""
-    for line in start:
-        line = line.removeprefix(BYTE_ORDER_MARK)
-        if line.startswith(b"#"):
-            continue
-        if line.strip():
-            return "conllu" if line.count(b"\t") >= 3 and line[:1].isdigit() else "text"
-    return "conllu"
 
 
 def read_conllu(stream: Iterable[bytes], path: str = "<memory>", report: Reporter = refuse) -> Iterator[Sentence]:
@@ -136,7 +125,10 @@ def _look_closer(row, place, expected, places, columns, path, first) -> str | No
     identifier = row[0].removeprefix("\ufeff")
     if len(row) < 8 or len(row) > COLUMNS:
         if len(row) == 1:
-            return f"no tabs in {row[0][:40]!r}: CoNLL-U has 10 columns with tabs between them"
+            hint = (
+                "CoNLL-U has 10 columns with tabs, not spaces, between them (plain text is parsed with --format text)"
+            )
+            return f"no tabs in {row[0][:40]!r}: {hint}"
         return f"{len(row)} columns, but CoNLL-U has 10 (CoNLL-X at least 8), separated by tabs"
     if identifier == str(expected):
         places.append(place)
@@ -158,9 +150,10 @@ def _wrong_encoding(block: list[bytes], path: str, first: int) -> Problem:
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as error:
+            source = "utf-16" if line.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin1"
             message = (
                 f"byte {error.object[error.start]:#x} at position {error.start + 1} is not UTF-8; "
-                "convert the file first, for example: iconv -f latin1 -t utf-8"
+                f"convert the file first, for example: iconv -f {source} -t utf-8"
             )
             return Problem(path, first + place, message)
     raise AssertionError("called without an encoding error")
