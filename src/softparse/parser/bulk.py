@@ -82,7 +82,7 @@ def parsed_texts(parser: Parser, sentences: Iterable[Sentence], options: Options
     """The sentences with their trees, as CoNLL-U."""
     sentences = list(sentences)
     choices: dict[str, Any] = {
-        "confidence": options.confidence or options.kbest > 1,
+        "confidence": options.confidence,
         "kbest": options.kbest,
         "complete": options.complete,
         "method": options.method,
@@ -105,6 +105,6 @@ def _with(sentence: Sentence, parse: Parse, rank: int, options: Options) -> Sent
     misc = None
     if parse.log_probability is not None:
         comments.append(f"tree_probability = {math.exp(parse.log_probability):.6g}")
-    if parse.probabilities is not None and options.confidence:
+    if parse.probabilities is not None:
         misc = [f"ArcProbability={probability:.4f}" for probability in parse.probabilities]
     return sentence.with_tree(parse.heads, parse.labels, clear_deps=options.clear_deps, misc=misc, comments=comments)

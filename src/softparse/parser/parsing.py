@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 WINDOW_SENTENCES, WINDOW_WORDS = 4096, 40_000  # sorted by length together
 BATCH_SENTENCES, BATCH_WORDS = 128, 1500
+AT_ONCE = 8  # sentences that the kernels take for hardly more than the price of one, however long they are
 
 Words = Sequence[str] | Sentence
 
@@ -129,7 +130,7 @@ class Parser:
             result: list[Parse | None] = list(repeat(None, len(window)))
             present = [place for place, sentence in enumerate(window) if len(sentence)]
             lengths = [len(window[place]) for place in present]
-            for group in batched(lengths, BATCH_SENTENCES, BATCH_WORDS):
+            for group in batched(lengths, BATCH_SENTENCES, BATCH_WORDS, fewest=AT_ONCE):
                 places = [present[index] for index in group]
                 parses = self._batch([window[place] for place in places], decoding, confidence, kbest, complete)
                 for place, parse in zip(places, parses, strict=True):
@@ -157,13 +158,13 @@ class Parser:
         known = _known_heads(sentences, batch) if complete else None
         if known is not None:
             trees = _restricted(trees, known, sentences, kind)
+        marginals = trees.marginals if confidence else None  # first: log-probabilities then need no sums of their own
         logs: Tensor | None = None
         if kbest > 1:
             heads, logs = trees.kbest(kbest)
         else:
             heads = (trees.mbr if decoding.method == "mbr" else trees.mode)[None]
             logs = trees.log_prob(heads) if confidence else None
-        marginals = trees.marginals if confidence else None
         labels = torch.stack([self.network.label_scores(states, tree).argmax(-1) for tree in heads])
         self.network.train(was_training)
         ranked = [
