@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -42,7 +44,7 @@ def parse_files(
         return
     # Processes are started anew, not forked: forking a process with threads in it may hang.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start, (model, threads or 1, device)) as pool:
+    with ProcessPoolExecutor(workers, context, _start_worker, (model, threads or 1, device)) as pool:
         waiting: deque[Future[Block]] = deque()
         for window in windows:
             waiting.append(pool.submit(_parsed, window, options))
@@ -58,6 +60,19 @@ def _repeated(options: Options) -> Iterator[Options]:
 
 
 _parser: Parser | None = None
+
+
+def _start_worker(model: str, threads: int | None, device: str) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _start(model, threads, device)
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot stop its workers, and they would wait for it for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _start(model: str, threads: int | None, device: str) -> None:
