@@ -266,3 +266,16 @@ def test_output_that_takes_nothing(treebanks):
         with open("/dev/full", "w") as full:
             result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
         assert (result.returncode, result.stderr) == (1, f"error: {name}No space left on device\n")
+
+
+def test_devices_that_are_not_there(model, treebanks, tmp_path):
+    for name in ("nonsense", "meta"):
+        error = run("parse", model, "-", "--device", name, input=TEXT, code=1).stderr
+        assert f"error: the device '{name}' cannot be used here" in error
+        assert "use cpu" in error
+        train = ("train", "--train", treebanks / "train.conllu", "-o", tmp_path / "m", "--device", name)
+        assert f"train.device: the device '{name}' cannot be used here" in run(*train, code=1).stderr
+
+
+def test_models_that_workers_cannot_load(tmp_path):
+    assert "no such model" in run("parse", tmp_path / "none", "-", "--workers", 2, input=TEXT, code=1).stderr

@@ -1,5 +1,6 @@
 """Several processes."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -8,6 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from softparse.parser.bulk import Options, parse_files
 
 COMMAND = [sys.executable, "-m", "softparse", "parse"]
 
@@ -53,3 +56,14 @@ def test_workers_end_when_their_parent_is_killed(model, tmp_path):
         for process in filter(is_running, [parent.pid, *started]):
             os.kill(process, signal.SIGKILL)
         parent.stdout.close()
+
+
+def test_a_worker_that_is_killed(model, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("the dog sees a big cat .\n" * 10_000)
+    blocks = parse_files(str(model), [str(text)], Options(), workers=2)
+    next(blocks)
+    for child in multiprocessing.active_children():
+        child.kill()
+    with pytest.raises(ChildProcessError, match="use fewer --workers"):
+        list(blocks)

@@ -23,6 +23,7 @@ from ..corpus.sentence import Sentence
 from ..corpus.vectors import Vectors, read_vectors
 from ..corpus.vocabulary import Vocabulary, normal_form
 from ..parser import ModelError, Parser, ParserConfig, folder
+from ..parser.device import usable_device
 from . import data, state
 from .config import Config
 from .distributed import Group
@@ -179,9 +180,9 @@ def _device(config: Config, group: Group) -> torch.device:
     if name == "auto":
         name = f"cuda:{group.local_rank}" if torch.cuda.is_available() else "cpu"
     try:
-        return torch.device(name)
-    except RuntimeError:
-        raise ConfigurationError(f"train.device: there is no device {name!r}; use auto, cpu or cuda") from None
+        return usable_device(name)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"train.device: {error}") from None
 
 
 def _fingerprint(trees: list[Tree], dev: list[Sentence], vocabulary: Vocabulary) -> str:

@@ -9,12 +9,16 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from ..corpus.batches import in_windows
 from ..corpus.conllu import read_all, write
 from ..corpus.sentence import Sentence
+from .folder import load
 from .parsing import WINDOW_SENTENCES, WINDOW_WORDS, Parse, Parser
 
 Block = tuple[bytes, int, int]  # CoNLL-U text, sentences, words
@@ -42,9 +46,20 @@ def parse_files(
         _start(model, threads, device)
         yield from map(_parsed, windows, _repeated(options))
         return
+    load(model, device)  # what is wrong with it is said here; a worker could only end
+    try:
+        yield from _by_workers(windows, options, workers, (model, threads or 1, device))
+    except BrokenProcessPool:
+        message = "a worker process was ended from outside, perhaps for want of memory; use fewer --workers"
+        raise ChildProcessError(message) from None
+
+
+def _by_workers(
+    windows: Iterable[list[Sentence]], options: Options, workers: int, start: tuple[str, int, str]
+) -> Iterator[Block]:
     # Processes are started anew, not forked: forking a process with threads in it may hang.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start_worker, (model, threads or 1, device)) as pool:
+    with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
         waiting: deque[Future[Block]] = deque()
         for window in windows:
             waiting.append(pool.submit(_parsed, window, options))
@@ -78,10 +93,6 @@ def _end_with_parent() -> None:
 def _start(model: str, threads: int | None, device: str) -> None:
     """Load the model of this process, once."""
     global _parser
-    import torch
-
-    from .folder import load
-
     if threads:
         torch.set_num_threads(threads)
     _parser = load(model, device)

@@ -28,6 +28,7 @@ from ..configuration import ConfigurationError, as_table, build
 from ..corpus.files import permitted, replacing, saying
 from ..corpus.problems import CorpusError
 from ..corpus.vocabulary import Vocabulary
+from .device import usable_device
 from .parsing import Parser, ParserConfig
 
 FORMAT = 1
@@ -126,6 +127,7 @@ def _exchange(new: Path, old: Path) -> None:
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
     """The parser in a model folder."""
     folder = Path(folder)
+    device = usable_device(device)
     config = read_config(folder)
     try:
         parser_config = build(ParserConfig, {key: config[key] for key in ("model", "decoding") if key in config})

@@ -19,7 +19,7 @@ from .shapes import adjacency, is_tree, log_number_of_trees
 class cached:
     """A property computed once, with its gradient, as in `torch.distributions`.
 
-    It is not kept in inference mode, whose tensors can be part of no gradient later, unless the scores are of that kind.
+    It is not kept in inference mode, whose tensors can be part of no gradient later, unless the scores are such, too.
     """
 
     def __init__(self, function: Callable[[Any], Any]):
