@@ -159,6 +159,8 @@ def test_check_and_split(treebanks, tmp_path):
     assert f"{broken}:2" in error
     run("split", train, "-o", tmp_path / "modulo")
     run("split", train, "-o", tmp_path / "sections", "--scheme", "sections")
+    run("split", train, "-o", tmp_path / "halves", "--modulus", 2)
+    run("split", train, "-o", tmp_path / "halves", "--modulus", 2, "--scheme", "sections", code=2)
     assert json.loads(run("check", tmp_path / "modulo" / "labeled.conllu", "--json").stdout)["sentences"] == 15
     assert json.loads(run("check", tmp_path / "sections" / "labeled.conllu", "--json").stdout)["sentences"] == 120
 
@@ -170,7 +172,13 @@ def test_show(treebanks, tmp_path):
     assert run("show", dev, "--format", "html").stdout.count("<svg") == 40
     assert "\\depedge" in run("show", dev, "--format", "tikz", "--first", 3, "--number", 1).stdout
     run("show", dev, "--format", "svg", "--number", 2, code=2)
-    run("show", dev, "--first", 1000, code=1)
+    for kind in ("text", "svg", "html", "tikz"):
+        assert "there is no sentence number 1000" in run("show", dev, "--first", 1000, "--format", kind, code=1).stderr
+        wrong = "1\ta\t_\t_\t_\t_\t7\tx\t_\t_\n\n"
+        error = run("show", "-", "--format", kind, input=wrong, code=1).stderr
+        assert error.startswith("error: <stdin>:1: cannot be drawn: the head of word 1 is 7")
+        partial = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n"
+        assert "a" in run("show", "-", "--format", kind, input=partial).stdout
 
 
 BAD_TREEBANKS = {

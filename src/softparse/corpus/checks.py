@@ -41,7 +41,8 @@ def tree_problems(sentence: Sentence, single_root: bool = True) -> list[Problem]
         problems.append(sentence.problem("no root: one word must have HEAD 0"))
     if single_root and len(roots) > 1:
         named = ", ".join(map(str, _some(roots)))
-        message = f"{len(roots)} roots, words {named}: keep one HEAD 0, or set single_root=false to allow several"
+        remedy = "keep one HEAD 0, or allow several: train --set decoding.single_root=false, check --multi-root"
+        message = f"{len(roots)} roots, words {named}: {remedy}"
         problems.append(sentence.problem(message, roots[1]))
     return problems
 
@@ -133,7 +134,7 @@ def _plain_text(name: str, start: Sequence[bytes]) -> Problem:
     rows = [row.decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n") for row in start]
     words = ((number, row) for number, row in enumerate(rows, 1) if row.strip() and not row.startswith("#"))
     number, row = next(words, (1, rows[0]))
-    remedy = "a treebank has 10 columns with tabs between them; train on text with --raw"
+    remedy = "a treebank has 10 columns with tabs between them; text goes to train --raw"
     return Problem(name, number, f"looks like plain text: {row[:40]!r}; {remedy}")
 
 
@@ -182,4 +183,4 @@ def labelled(
             listed.append(f"  and {count - NAMED} more")
         raise CorpusError("\n".join([*listed, f"see all of them with: softparse check {names}"]))
     if not number:
-        raise CorpusError(f"{names}: no tree, HEAD is _ everywhere; train on such sentences with --raw")
+        raise CorpusError(f"{names}: no tree, HEAD is _ everywhere; such sentences go to train --raw")

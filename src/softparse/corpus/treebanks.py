@@ -129,7 +129,7 @@ def _download(official: Repository, release: str, folder: Path, report: Report) 
 
 def _fetch(url: str, path: Path) -> bool:
     """Download a file; False if there is none."""
-    advice = "without internet, get a release elsewhere and give its folder (--from DIR)"
+    advice = "without internet, get a release elsewhere and give its folder: softparse treebank get CODE --from DIR"
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as response, open(path, "wb") as file:
             shutil.copyfileobj(response, file)

@@ -236,10 +236,9 @@ def _restricted(trees: TreeDistribution, known: Tensor, sentences: Sequence[Word
             except ValueError:
                 sort = "" if kind is NonProjectiveTrees else "projective "
                 root = "single-rooted " if trees.single_root else ""
-                message = (
-                    f"no {root}{sort}tree contains the heads given; correct them, or use --decode nonprojective "
-                    "or --multi-root"
-                )
+                others = ["--decode nonprojective"] * bool(sort) + ["--multi-root"] * bool(root)
+                remedy = f"correct them, or use {' or '.join(others)}" if others else "correct them"
+                message = f"no {root}{sort}tree contains the heads given; {remedy}"
                 if isinstance(sentence, Sentence):
                     raise CorpusError(str(sentence.problem(message))) from None
                 raise CorpusError(f"sentence {row}: {message}") from None
