@@ -181,3 +181,12 @@ def test_long_sentences_in_one_batch():
     assert [len(group) for group in groups] == [9, 9, 9, 8, 8, 7]
     assert sorted(index for group in groups for index in group) == list(range(50))
     assert [len(group) for group in batched(lengths[30:], 128, 100)] == [1] * 20
+
+
+def test_more_trees_than_there_are(parser, monkeypatch):
+    calls = []
+    score = parser.network.label_scores
+    monkeypatch.setattr(parser.network, "label_scores", lambda *given: calls.append(1) or score(*given))
+    one, two = parser.parse([["dog"], ["the", "dog"]], kbest=1000)
+    assert (len(one.others), len(two.others)) == (0, 1)
+    assert len(calls) == 2

@@ -31,11 +31,11 @@ def show(file: str, kind: str, output: str | None, first: int, number: int | Non
     count = 1 if kind == "svg" else number
     chosen = itertools.islice(read(file), first - 1, None if count is None else first - 1 + count)
     with written(output) as out:
-        sentences = map(_drawable, chosen)
-        start = next(sentences, None)
+        rest = map(_drawable, chosen)
+        start = next(rest, None)
         if start is None:
             raise CorpusError(f"{name_of(file)}: there is no sentence number {first}")
-        sentences = itertools.chain([start], sentences)
+        sentences = itertools.chain([start], rest)
         if kind == "html":
             out.write(tree_html(list(sentences)).encode())
             return

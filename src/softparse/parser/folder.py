@@ -148,8 +148,9 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json, if its format is one that this release reads."""
     if not folder.is_dir():
-        there = "is a file, not a model folder" if folder.exists() else "there is no such model folder"
-        raise ModelError(f"{folder}: {there}; `softparse train … -o {folder}` makes one")
+        if folder.exists():
+            raise ModelError(f"{folder}: is a file, not a model folder; give the folder that `softparse train -o` made")
+        raise ModelError(f"{folder}: there is no such model folder; `softparse train … -o {folder}` makes one")
     try:
         config = json.loads(_text(folder, CONFIG))
     except json.JSONDecodeError:

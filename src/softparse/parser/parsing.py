@@ -162,6 +162,10 @@ class Parser:
         logs: Tensor | None = None
         if kbest > 1:
             heads, logs = trees.kbest(kbest)
+            there = (heads[:, :, 1] >= 0).any(
+                1
+            )  # short sentences have few trees, and the first word has a head in each
+            heads, logs = heads[there], logs[there]
         else:
             heads = (trees.mbr if decoding.method == "mbr" else trees.mode)[None]
             logs = trees.log_prob(heads) if confidence else None
