@@ -100,6 +100,20 @@ def test_everything_else_stays(model):
     assert "1-2\tthe dog" in cleared
 
 
+def test_comments_of_no_sentence_stay(model):
+    word = "1\tdog\t_\t_\t_\t_\t{}\t_\t_\n\n"
+    text = f"# a\n\n{word}# b\n\n\n# c\n{word}# d\n"
+    given, expected = text.replace("{}", "_\t_"), text.replace("{}", "0\troot")
+    assert run("parse", model, "-", input=given).stdout == expected
+    assert run("parse", model, "-", "--workers", 2, input=given).stdout == expected
+    words = "1\tthe\t_\t_\t_\t_\t_\t_\t_\t_\n2\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    ranked = run("parse", model, "-", "--kbest", 2, input=f"\ufeff# a\n\n{words}# d\n").stdout
+    assert ranked.startswith("\ufeff# a\n\n# rank = 1\n")
+    assert [ranked.count(part) for part in ("rank = 2", "# a\n", "# d\n", "\ufeff")] == [1, 1, 1, 1]
+    assert ranked.endswith("\n\n# d\n")
+    assert run("parse", model, "-", "--kbest", 2, input=f"\ufeff{words}").stdout.count("\ufeff") == 1
+
+
 def test_parse_options(model):
     confident = run("parse", model, "-", "--confidence", input=TEXT).stdout
     assert confident.count("ArcProbability=") == 14
@@ -145,6 +159,8 @@ def test_check_and_split(treebanks, tmp_path):
     assert f"{broken}:2" in error
     run("split", train, "-o", tmp_path / "modulo")
     run("split", train, "-o", tmp_path / "sections", "--scheme", "sections")
+    run("split", train, "-o", tmp_path / "halves", "--modulus", 2)
+    run("split", train, "-o", tmp_path / "halves", "--modulus", 2, "--scheme", "sections", code=2)
     assert json.loads(run("check", tmp_path / "modulo" / "labeled.conllu", "--json").stdout)["sentences"] == 15
     assert json.loads(run("check", tmp_path / "sections" / "labeled.conllu", "--json").stdout)["sentences"] == 120
 
@@ -156,7 +172,13 @@ def test_show(treebanks, tmp_path):
     assert run("show", dev, "--format", "html").stdout.count("<svg") == 40
     assert "\\depedge" in run("show", dev, "--format", "tikz", "--first", 3, "--number", 1).stdout
     run("show", dev, "--format", "svg", "--number", 2, code=2)
-    run("show", dev, "--first", 1000, code=1)
+    for kind in ("text", "svg", "html", "tikz"):
+        assert "there is no sentence number 1000" in run("show", dev, "--first", 1000, "--format", kind, code=1).stderr
+        wrong = "1\ta\t_\t_\t_\t_\t7\tx\t_\t_\n\n"
+        error = run("show", "-", "--format", kind, input=wrong, code=1).stderr
+        assert error.startswith("error: <stdin>:1: cannot be drawn: the head of word 1 is 7")
+        partial = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n"
+        assert "a" in run("show", "-", "--format", kind, input=partial).stdout
 
 
 BAD_TREEBANKS = {
@@ -264,3 +286,25 @@ def test_quickstart(tmp_path, monkeypatch):
     assert "güzel" in result.stdout
     assert ElementTree.parse(tmp_path / "here" / "example.svg").getroot().tag.endswith("svg")
     softparse.load(tmp_path / "here" / "model")
+
+
+def test_output_that_takes_nothing(treebanks):
+    """A message, not a traceback, also from Python at its end."""
+    for command, name in (["show"], "<stdout>: "), (["check"], ""), (["show", "-o", "/dev/full"], "/dev/full: "):
+        arguments = [sys.executable, "-m", "softparse", command[0], treebanks / "dev.conllu", *command[1:]]
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert (result.returncode, result.stderr) == (1, f"error: {name}No space left on device\n")
+
+
+def test_devices_that_are_not_there(model, treebanks, tmp_path):
+    for name in ("nonsense", "meta"):
+        error = run("parse", model, "-", "--device", name, input=TEXT, code=1).stderr
+        assert f"error: the device '{name}' cannot be used here" in error
+        assert "use cpu" in error
+        train = ("train", "--train", treebanks / "train.conllu", "-o", tmp_path / "m", "--device", name)
+        assert f"train.device: the device '{name}' cannot be used here" in run(*train, code=1).stderr
+
+
+def test_models_that_workers_cannot_load(tmp_path):
+    assert "no such model" in run("parse", tmp_path / "none", "-", "--workers", 2, input=TEXT, code=1).stderr

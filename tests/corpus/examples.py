@@ -64,11 +64,19 @@ def blocks(draw, cell=CELL):
 
 
 @st.composite
+def loose(draw, end):
+    """Mostly nothing; or comments that belong to no sentence."""
+    comments = draw(st.lists(st.lists(COMMENT, min_size=1, max_size=2), max_size=2)) if draw(st.booleans()) else []
+    return "".join("".join(f"#{comment}{end}" for comment in block) + end for block in comments)
+
+
+@st.composite
 def treebanks(draw):
     """A file with any line ends, blank lines and byte order mark, and what is in it."""
     sentences = draw(st.lists(blocks(), min_size=1, max_size=4))
     end = draw(st.sampled_from(["\n", "\r\n"]))
     text = draw(st.sampled_from(["", MARK]))
     for lines, _ in sentences:
-        text += end.join([*lines, *[""] * draw(st.integers(2, 4))])
+        text += draw(loose(end)) + end.join([*lines, *[""] * draw(st.integers(2, 4))])
+    text += draw(loose(end)).rstrip("\r\n" if draw(st.booleans()) else "")
     return text.encode(), [tree for _, tree in sentences]

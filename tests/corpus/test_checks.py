@@ -84,7 +84,8 @@ def test_no_root():
 def test_several_roots():
     arcs = [(0, "root"), (1, "obj"), (0, "root"), (0, "root")]
     assert errors(*arcs) == [
-        "t.conllu:4: 3 roots, words 1, 3, 4: keep one HEAD 0, or set single_root=false to allow several (sent_id s1)"
+        "t.conllu:4: 3 roots, words 1, 3, 4: keep one HEAD 0, or allow several: "
+        "train --set decoding.single_root=false, check --multi-root (sent_id s1)"
     ]
     assert errors(*arcs, single_root=False) == []
     assert errors((0, "root"), ("_", "_"), (0, "root")) != []
@@ -166,7 +167,7 @@ def test_labelled_and_several_roots(file):
 
 
 def test_labelled_needs_trees(file):
-    with pytest.raises(CorpusError, match=r"no tree, HEAD is _ everywhere; train on such sentences with --raw"):
+    with pytest.raises(CorpusError, match=r"no tree, HEAD is _ everywhere; such sentences go to train --raw"):
         list(labelled([file(block(("_", "_")))]))
     with pytest.raises(CorpusError, match="no treebank is given"):
         list(labelled([]))
@@ -182,9 +183,9 @@ def test_plain_text_is_not_a_treebank(file):
         list(labelled([path]))
     assert (
         f"{path}:2: looks like plain text: 'They walk home .'; a treebank has 10 columns with tabs between them; "
-        "train on text with --raw"
+        "text goes to train --raw"
     ) in str(caught.value)
-    with pytest.raises(CorpusError, match="columns have spaces between them, where CoNLL-U has tabs"):
+    with pytest.raises(CorpusError, match="CoNLL-U has 10 columns with tabs, not spaces, between them"):
         list(labelled([file(block(*GOOD).replace("\t", "  "))]))
     with pytest.raises(CorpusError, match="looks like plain text"):
         list(labelled([file("\u00a0\n")]))

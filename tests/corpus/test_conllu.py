@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softparse.corpus.conllu import detect, read, read_text, write
+from softparse.corpus.conllu import read, read_all, read_text, write
 from softparse.corpus.problems import CorpusError
 from softparse.corpus.sentence import UNKNOWN
 from tests.corpus.examples import RICH, TREEBANK, WORD, WORD_2, blocks, parse, treebanks, written
@@ -62,6 +62,14 @@ LAYOUTS = {
     "a blank line at the start": b"\n" + TREEBANK,
     "control characters": TREEBANK.replace(b"Il\til", "I\x0bl\x85\u2028\tI\x0c\u00a0l".encode()),
     "a comment inside": TREEBANK.replace(b"\n5\t", b"\n# inside\n5\t"),
+    "comments of no sentence": b"# a\n\n"
+    + TREEBANK.replace(b"\n\n#", b"\n\n# b\n# sent_id = no\n\n\n# c\n\n#")
+    + b"# d\n",
+    "the same at the end": TREEBANK + b"# d\n\n# e\n\n\n",
+    "the same without a line end": TREEBANK + b"# d",
+    "the same after a mark": b"\xef\xbb\xbf# a\n\n" + TREEBANK,
+    "the same after blank lines": b"\n\n# a\n\n" + TREEBANK,
+    "the same on windows": b"# a\r\n\r\n" + TREEBANK.replace(b"\n", b"\r\n") + b"# d\r\n",
     "no comments": b"1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 3,
 }
 
@@ -169,12 +177,36 @@ def test_malformed_sentences(text, line, message):
         parse(before + b"# sent_id = wrong\n" + data)
 
 
+def test_comments_of_no_sentence_are_not_those_of_the_next():
+    data = b"# sent_id = no\n\n" + TREEBANK.replace(b"\n\n#", b"\n\n# sent_id = no\n\n#")
+    second, first = parse(data)
+    assert (second.sent_id, second.line, second.before) == ("b", 3, "# sent_id = no\n\n")
+    assert (first.sent_id, first.line, first.problem("x", 3).line) == ("fr-1", 8, 16)
+    changed = first.with_tree(first.heads, first.labels, comments=["new"])
+    assert changed.text() == first.text().replace("\n1\t", "\n# new\n1\t")
+
+
+def test_files_one_after_the_other(file):
+    """Nothing of one becomes part of a sentence of the next."""
+    mark = b"\xef\xbb\xbf"
+    ends = {b"# d": b"# d\n\n", b"# d\n": b"# d\n\n", b"# d\n\n": b"# d\n\n", b" ": b" \n", b"": b""}
+    for number, (end, expected) in enumerate(ends.items()):
+        path, packed = file(mark + TREEBANK + end, f"{number}.conllu"), file(mark + b"# a\n\n" + TREEBANK, "a.conllu")
+        assert written(read_all([path, packed])) == mark + TREEBANK + expected + b"# a\n\n" + TREEBANK
+
+
+def test_comments_of_no_sentence_in_another_encoding():
+    found = []
+    assert written(parse(b"# fine\n\n# \xe9\n\n" + TREEBANK, found.append)) == b"# fine\n\n" + TREEBANK
+    assert [problem.line for problem in found if problem.is_error] == [3]
+
+
 def test_oddities_are_warnings():
     found = []
     assert len(parse(WORD + "# late\n" + WORD_2 + "\n# only a comment\n\n" + WORD, found.append)) == 2
     assert [(problem.line, problem.is_error) for problem in found] == [(2, False), (5, False)]
     assert "comments come before the words" in found[0].message
-    assert "comments without a sentence" in found[1].message
+    assert "comments without a sentence; if they belong to the next one, remove the blank line" in found[1].message
 
 
 # plain text
@@ -196,30 +228,10 @@ def test_plain_text_in_another_encoding():
     assert str(found[0]).startswith("t.txt:2: byte 0xe9 at position 4 is not UTF-8; convert the file first")
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (TREEBANK, "conllu"),
-        (b"\xef\xbb\xbf" + TREEBANK, "conllu"),
-        (b"\n\n" + WORD.encode(), "conllu"),
-        (b"", "conllu"),
-        (b"They walk .\n", "text"),
-        (b"# heading\nThey walk .\n", "text"),
-        (b"1 They they PRON _ _ 2 nsubj _ _\n", "text"),
-        (b"A table\twith\tfour\tcolumns\n", "text"),
-    ],
-)
-def test_finding_out_the_format(file, data, kind):
-    path = file(data)
-    assert detect(io.BytesIO(data)) == kind
-    assert [each.words for each in read(path)] == [each.words for each in read(path, kind)]
-
-
 # corners
 
 
 def test_a_comment_with_a_tab_does_not_make_it_plain_text(file):
-    assert detect([b"# text = a\tb\n", WORD.encode()]) == "conllu"
     assert written(read(file(RICH))) == (RICH + "\n").encode()
 
 

@@ -71,7 +71,8 @@ def test_a_download_that_breaks_off_or_is_something_else(mirror, tmp_path):
 def test_no_network(tmp_path, monkeypatch):
     monkeypatch.setenv("SOFTPARSE_UD_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "*")
-    with pytest.raises(CorpusError, match=r"cannot be downloaded \(.*refused.*\); without internet, .* \(--from DIR\)"):
+    message = r"cannot be downloaded \(.*refused.*\); without internet, .*: softparse treebank get CODE --from DIR"
+    with pytest.raises(CorpusError, match=message):
         treebanks.get("cy_ccg", tmp_path)
 
 

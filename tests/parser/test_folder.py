@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 
 import pytest
@@ -9,7 +10,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import softparse
-from softparse.parser import ModelError, folder
+from softparse.configuration import build
+from softparse.corpus.sentence import Sentence
+from softparse.corpus.vocabulary import Vocabulary
+from softparse.parser import ModelError, Parser, ParserConfig, folder
 
 WORDS = ["the", "dog", "sees", "a", "big", "cat", "."]
 
@@ -142,3 +146,28 @@ def test_nothing_but_a_model_is_replaced(model, tmp_path):
     (tmp_path / "empty").mkdir()
     parser.save(tmp_path / "empty")
     softparse.load(tmp_path / "empty")
+
+
+def test_words_that_are_spelled_like_symbols(tmp_path):
+    words = ["<root>", "<Unknown>", "<padding>", "<number>", "7"]
+    sentence = Sentence.from_words(words)
+    parser = Parser(ParserConfig(), Vocabulary.of([sentence], ["root", "dep"]))
+    parser.save(tmp_path / "model")
+    assert softparse.load(tmp_path / "model").parse([words]) == parser.parse([words])
+
+
+def test_saving_on_a_full_disk(tmp_path):
+    """Whatever the file is that does not fit, the error names the model, and nothing is left behind."""
+    sentence = Sentence.from_words(["dog"])
+    vectors = torch.ones(1, 100_000)
+    config = build(ParserConfig, {"model": {"words": {"dimension": 1}}})
+    parser = Parser(config, Vocabulary.of([sentence], ["root"]), ["dog"], vectors)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for size in (10, 1000, 300_000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            with pytest.raises(OSError, match=r"File too large: '.*/model'"):
+                parser.save(tmp_path / "model")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert list(tmp_path.iterdir()) == []

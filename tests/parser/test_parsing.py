@@ -7,10 +7,11 @@ import pytest
 import torch
 
 import softparse
+from softparse.corpus.batches import batched
 from softparse.corpus.conllu import read, read_conllu
 from softparse.corpus.problems import CorpusError
 from softparse.corpus.sentence import Sentence
-from softparse.trees import ProjectiveTrees, is_tree
+from softparse.trees import ProjectiveTrees, is_tree, operators
 
 WORDS = ["the", "dog", "sees", "a", "big", "cat", "."]
 
@@ -109,6 +110,15 @@ def test_what_cannot_be_completed(parser):
         parser.parse([sentence(3, 4, "_", "_", "_", "_", "_")], complete=True)
     (parse,) = parser.parse([sentence(3, 4, "_", "_", "_", "_", "_")], complete=True, method="nonprojective")
     assert parse.heads[:2] == [3, 4]
+    cycle = sentence(2, 1, "_", "_", "_", "_", "_")
+    for method, single_root, remedy in [
+        ("eisner", True, "correct them, or use --decode nonprojective or --multi-root"),
+        ("eisner", False, "correct them, or use --decode nonprojective"),
+        ("nonprojective", True, "correct them, or use --multi-root"),
+        ("nonprojective", False, "correct them"),
+    ]:
+        with pytest.raises(CorpusError, match=f"tree contains the heads given; {remedy}$"):
+            parser.parse([cycle], complete=True, method=method, single_root=single_root)
     with pytest.raises(CorpusError, match="HEAD 17 but the sentence has 7 words"):
         parser.parse([sentence(17, "_", "_", "_", "_", "_", "_")], complete=True)
 
@@ -134,3 +144,49 @@ def test_wrong_options(parser):
 def test_sentences_as_they_come_from_files(parser):
     given = Sentence.from_words(WORDS)
     assert parser.parse([given]) == parser.parse([WORDS])
+
+
+def test_sums_over_trees_are_made_once(parser, monkeypatch):
+    """They are most of the cost of long sentences."""
+    calls = []
+    sums = operators._fill_by_products
+    monkeypatch.setattr(operators, "_fill_by_products", lambda *given: calls.append(len(given[0])) or sums(*given))
+    for options, expected in [
+        ({}, 0),
+        ({"confidence": True}, 1),
+        ({"confidence": True, "method": "mbr"}, 1),
+        ({"confidence": True, "kbest": 3}, 1),
+        ({"kbest": 3}, 1),
+    ]:
+        calls.clear()
+        parser.parse([WORDS], **options)
+        assert len(calls) == expected, options
+    calls.clear()
+    parser.parse([WORDS * 30] * 16, confidence=True)
+    assert calls == [8, 8]  # what the kernel takes at once
+
+
+def test_probabilities_of_the_distribution(parser):
+    (parse,) = parser.parse([WORDS], confidence=True, method="mbr")
+    heads = torch.tensor([[-1, *parse.heads]])
+    trees = parser.trees([WORDS])
+    assert parse.log_probability == pytest.approx(trees.log_prob(heads).item(), abs=1e-5)
+    places = torch.arange(1, len(WORDS) + 1)
+    assert parse.probabilities == pytest.approx(trees.marginals[0, heads[0, 1:], places].tolist(), abs=1e-5)
+
+
+def test_long_sentences_in_one_batch():
+    lengths = [10] * 30 + [400] * 20
+    groups = batched(lengths, 128, 100, fewest=8)
+    assert [len(group) for group in groups] == [9, 9, 9, 8, 8, 7]
+    assert sorted(index for group in groups for index in group) == list(range(50))
+    assert [len(group) for group in batched(lengths[30:], 128, 100)] == [1] * 20
+
+
+def test_more_trees_than_there_are(parser, monkeypatch):
+    calls = []
+    score = parser.network.label_scores
+    monkeypatch.setattr(parser.network, "label_scores", lambda *given: calls.append(1) or score(*given))
+    one, two = parser.parse([["dog"], ["the", "dog"]], kbest=1000)
+    assert (len(one.others), len(two.others)) == (0, 1)
+    assert len(calls) == 2

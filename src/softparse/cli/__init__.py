@@ -36,12 +36,13 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # whoever read our output has had enough
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (Python flushes it at exit)
+            _give_up_output()
             sys.exit(1)
         except (OSError, ValueError, FloatingPointError) as error:
             if ctx.params.get("traceback") or not _is_expected(error):
                 raise
-            click.echo(f"error: {error}", err=True)
+            _give_up_output()
+            click.echo(f"error: {_message(error)}", err=True)
             sys.exit(1)
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
@@ -52,6 +53,21 @@ def _is_expected(error: Exception) -> bool:
     """Errors that speak to a user: of files, models and settings, and of the operating system."""
     names = ("CorpusError", "ModelError", "ConfigurationError", "FloatingPointError")
     return isinstance(error, OSError) or type(error).__name__ in names
+
+
+def _message(error: Exception) -> str:
+    """What is wrong, after the name of the file, as in all other messages."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _give_up_output() -> None:
+    """Let go of what standard output does not take; otherwise Python would try again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (Python flushes it at exit)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

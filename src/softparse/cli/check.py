@@ -34,6 +34,8 @@ def split(files: tuple[str, ...], output: str, scheme: str, modulus: int) -> Non
     """Split treebanks as the paper does: by the number of the sentence, from 0, over all files."""
     from ..corpus.splits import write_modulo, write_sections
 
+    if scheme == "sections" and modulus < 3:
+        raise click.UsageError("sections for training, dev and test are at least 3; use --modulus 3 or more")
     counts = (write_modulo if scheme == "modulo" else write_sections)(files, output, modulus)
     for name, number in counts.items():
         click.echo(f"{output}/{name}: {number} sentences", err=True)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from ..corpus.sentence import Sentence
 
 
 @click.command()
@@ -18,29 +22,44 @@ import click
 def show(file: str, kind: str, output: str | None, first: int, number: int | None) -> None:
     """Draw the trees of a file."""
     from ..corpus.conllu import read
-    from ..corpus.files import written
+    from ..corpus.files import name_of, written
     from ..corpus.problems import CorpusError
     from ..drawing import tree_html, tree_svg, tree_text, tree_tikz
 
     if kind == "svg" and number not in (None, 1):
         raise click.UsageError("an SVG file shows one sentence; use --format html for several")
     count = 1 if kind == "svg" else number
-    sentences = itertools.islice(read(file), first - 1, None if count is None else first - 1 + count)
+    chosen = itertools.islice(read(file), first - 1, None if count is None else first - 1 + count)
     with written(output) as out:
+        rest = map(_drawable, chosen)
+        start = next(rest, None)
+        if start is None:
+            raise CorpusError(f"{name_of(file)}: there is no sentence number {first}")
+        sentences = itertools.chain([start], rest)
         if kind == "html":
             out.write(tree_html(list(sentences)).encode())
             return
-        empty = True
         for sentence in sentences:
-            empty = False
             tree = sentence.words, sentence.heads, sentence.labels
             if kind == "text":
                 name = f"# {sentence.sent_id}\n" if sentence.sent_id else ""
                 out.write(f"{name}{tree_text(*tree)}\n\n".encode())
             else:
                 out.write(f"{(tree_svg if kind == 'svg' else tree_tikz)(*tree)}\n".encode())
-        if empty:
-            raise CorpusError(f"{file}: there is no sentence number {first}")
+
+
+def _drawable(sentence: Sentence) -> Sentence:
+    """The sentence, if its heads are numbers of its words."""
+    from ..corpus.problems import CorpusError
+    from ..drawing.tree import check_tree
+
+    try:
+        check_tree(sentence.words, sentence.heads, sentence.labels)
+    except CorpusError:
+        raise
+    except ValueError as error:
+        raise CorpusError(str(sentence.problem(f"cannot be drawn: {error}"))) from None
+    return sentence
 
 
 @click.command()

@@ -124,10 +124,15 @@ class Numbering:
 
 
 def batched(
-    lengths: Sequence[int], most_sentences: int, most_words: int, generator: np.random.Generator | None = None
+    lengths: Sequence[int],
+    most_sentences: int,
+    most_words: int,
+    generator: np.random.Generator | None = None,
+    fewest: int = 1,
 ) -> list[list[int]]:
     """Indexes of sentences, in batches of similar length: at most so many sentences, and so many words with padding.
 
+    The `fewest` sentences of a batch may have more words than that.
     With a generator the batches are another selection, in another order, at every call.
     """
     keys = np.asarray(lengths, np.float64)
@@ -139,7 +144,8 @@ def batched(
     longest = 0
     for index in np.argsort(keys, kind="stable").tolist():
         longest_now = max(longest, lengths[index])
-        if current and (len(current) == most_sentences or (len(current) + 1) * (longest_now + 1) > most_words):
+        is_large = len(current) >= fewest and (len(current) + 1) * (longest_now + 1) > most_words
+        if current and (len(current) == most_sentences or is_large):
             batches.append(current)
             current, longest_now = [], lengths[index]
         current.append(index)

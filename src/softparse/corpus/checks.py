@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .conllu import detect, read_conllu, read_text
+from .conllu import read_conllu, read_text
 from .files import lines, name_of
+from .formats import TEXT, beginning, detect
 from .problems import CorpusError, Problem, Reporter, refuse
 from .projectivity import LIFTED
 from .sentence import FORM, HEAD, UNKNOWN, Sentence
@@ -40,7 +41,8 @@ def tree_problems(sentence: Sentence, single_root: bool = True) -> list[Problem]
         problems.append(sentence.problem("no root: one word must have HEAD 0"))
     if single_root and len(roots) > 1:
         named = ", ".join(map(str, _some(roots)))
-        message = f"{len(roots)} roots, words {named}: keep one HEAD 0, or set single_root=false to allow several"
+        remedy = "keep one HEAD 0, or allow several: train --set decoding.single_root=false, check --multi-root"
+        message = f"{len(roots)} roots, words {named}: {remedy}"
         problems.append(sentence.problem(message, roots[1]))
     return problems
 
@@ -103,8 +105,8 @@ def treebank(
     A sent_id that comes a second time in the file is a warning, given to `repeated` if that is set.
     """
     name, stream = name_of(path), lines(path)
-    start = list(itertools.islice(stream, 50))
-    if kind is None and detect(start) == "text":
+    start = beginning(stream)
+    if kind is None and detect(start) == TEXT:
         report(_plain_text(name, start))
         return
     has_error = False
@@ -116,7 +118,7 @@ def treebank(
 
     places: dict[int, int] = {}  # hashes are shorter than the names of sentences
     is_empty = True
-    for sentence in (read_text if kind == "text" else read_conllu)(itertools.chain(start, stream), name, note):
+    for sentence in (read_text if kind == TEXT else read_conllu)(itertools.chain(start, stream), name, note):
         is_empty = False
         if sentence.sent_id is not None:
             place = places.setdefault(hash(sentence.sent_id), sentence.line)
@@ -132,10 +134,7 @@ def _plain_text(name: str, start: Sequence[bytes]) -> Problem:
     rows = [row.decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n") for row in start]
     words = ((number, row) for number, row in enumerate(rows, 1) if row.strip() and not row.startswith("#"))
     number, row = next(words, (1, rows[0]))
-    if row[:1].isdigit() and len(row.split()) >= 8 and "\t" not in row:
-        remedy = "its columns have spaces between them, where CoNLL-U has tabs"
-    else:
-        remedy = "a treebank has 10 columns with tabs between them; train on text with --raw"
+    remedy = "a treebank has 10 columns with tabs between them; text goes to train --raw"
     return Problem(name, number, f"looks like plain text: {row[:40]!r}; {remedy}")
 
 
@@ -184,4 +183,4 @@ def labelled(
             listed.append(f"  and {count - NAMED} more")
         raise CorpusError("\n".join([*listed, f"see all of them with: softparse check {names}"]))
     if not number:
-        raise CorpusError(f"{names}: no tree, HEAD is _ everywhere; train on such sentences with --raw")
+        raise CorpusError(f"{names}: no tree, HEAD is _ everywhere; such sentences go to train --raw")

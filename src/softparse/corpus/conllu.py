@@ -7,61 +7,96 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .files import lines, name_of
+from .formats import BYTE_ORDER_MARK, TEXT, beginning, detect, named
 from .problems import Problem, Reporter, refuse
 from .sentence import Sentence, is_number
 
+SPACE = 0x20  # no byte of a blank line is above it
 COLUMNS = 10  # CoNLL-X files may leave out the last two
-FORMATS = ("conllu", "text")
 
 
 def read(path: str | Path, kind: str | None = None, report: Reporter = refuse) -> Iterator[Sentence]:
     """The sentences of a file, one after the other (nothing else is held in memory).
 
-    `kind` is "conllu" (also CoNLL-X), "text", or None to find out from the first lines. What cannot be read as a
-    sentence is given to `report`, which raises unless told otherwise, and left out.
+    `kind` is "conllu" (also CoNLL-X), "text", or None to find out from the name or the first lines. What cannot be read
+    as a sentence is given to `report`, which raises unless told otherwise, and left out.
     """
     stream = lines(path)
+    kind = kind or named(path)
     if kind is None:
-        start = list(itertools.islice(stream, 50))
+        start = beginning(stream)
         kind, stream = detect(start), itertools.chain(start, stream)
-    reader = read_text if kind == "text" else read_conllu
+    reader = read_text if kind == TEXT else read_conllu
     return reader(stream, name_of(path), report)
 
 
-def detect(start: Iterable[bytes]) -> str:
-    """The format of a file that starts with these lines."""
-    for line in start:
-        line = line.removeprefix(b"\xef\xbb\xbf")
-        if line.startswith(b"#"):
-            continue
-        if line.strip():
-            return "conllu" if line.count(b"\t") >= 3 and line[:1].isdigit() else "text"
-    return "conllu"
-
-
 def read_conllu(stream: Iterable[bytes], path: str = "<memory>", report: Reporter = refuse) -> Iterator[Sentence]:
-    """Sentences of CoNLL-U lines. Blank lines belong to the sentence before them."""
+    """Sentences of CoNLL-U lines.
+
+    Blank lines belong to the sentence before them; comments without a sentence are kept by the next one, or by the
+    last one of the file.
+    """
+    loose: list[str] = []
+    last: Sentence | None = None  # it waits for what comes after it
+    for first, block in _blocks(stream):
+        if _is_loose(block):
+            loose += _loose(block, path, first, report)
+            continue
+        if last is not None:
+            yield last
+        last = _sentence(block, path, first, report)
+        if last is not None and loose:
+            last.before, loose = "".join(loose), []
+    if last is not None:
+        last.after = "".join(loose)
+        yield last
+
+
+def _blocks(stream: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    """Lines up to the blank ones after them, with the number of the first."""
     block: list[bytes] = []
-    first = number = 1
-    is_complete = has_text = False  # complete: a blank line after text; further ones still belong to this sentence
+    first = 1
+    is_complete = has_text = False  # complete: a blank line after text; further ones still belong to this block
     for number, line in enumerate(stream, 1):
-        is_blank = line in (b"\n", b"\r\n") or not line.strip()
-        if is_complete and not is_blank:
-            yield from _sentence(block, path, first, report)
-            block, first, is_complete, has_text = [], number, False, False
+        if line[0] <= SPACE and not line.strip():
+            is_complete = has_text
+        else:
+            if is_complete:
+                yield first, block
+                block, first, is_complete = [], number, False
+            has_text = True
         block.append(line)
-        has_text = has_text or not is_blank
-        is_complete = is_complete or (is_blank and has_text)
     if block:
-        yield from _sentence(block, path, first, report)
+        yield first, block
 
 
-def _sentence(block: list[bytes], path: str, first: int, report: Reporter) -> Iterator[Sentence]:
+def _is_loose(block: list[bytes]) -> bool:
+    """Whether there is nothing but comments and blank lines; looked at from the end, where a sentence has its words."""
+    return all(line.removeprefix(BYTE_ORDER_MARK).startswith(b"#") or not line.strip() for line in reversed(block))
+
+
+def _loose(block: list[bytes], path: str, first: int, report: Reporter) -> list[str]:
+    rows = _decoded(block, path, first, report)
+    if rows is None:
+        return []
+    if any(line.strip() for line in rows):
+        message = "comments without a sentence; if they belong to the next one, remove the blank line after them"
+        report(Problem(path, first, message, is_error=False))
+    return rows
+
+
+def _decoded(block: list[bytes], path: str, first: int, report: Reporter) -> list[str] | None:
     try:
-        rows = [line.decode("utf-8") for line in block]
+        return [line.decode("utf-8") for line in block]
     except UnicodeDecodeError:
         report(_wrong_encoding(block, path, first))
-        return
+        return None
+
+
+def _sentence(block: list[bytes], path: str, first: int, report: Reporter) -> Sentence | None:
+    rows = _decoded(block, path, first, report)
+    if rows is None:
+        return None
     places: list[int] = []
     columns: list[list[str]] = []
     for place, line in enumerate(rows):
@@ -78,13 +113,11 @@ def _sentence(block: list[bytes], path: str, first: int, report: Reporter) -> It
             problem = _look_closer(row, place, len(columns) + 1, places, columns, path, first)
             if problem:
                 report(Problem(path, first + place, problem, Sentence(rows, [], []).sent_id))
-                return
+                return None
     if columns:
-        yield Sentence(rows, places, columns, path, first)
-    elif any(line.strip() and not line.lstrip("\ufeff").startswith("#") for line in rows):
-        report(Problem(path, first, "a sentence without words", Sentence(rows, [], []).sent_id))
-    elif any(line.startswith("#") for line in rows):
-        report(Problem(path, first, "comments without a sentence; left out", is_error=False))
+        return Sentence(rows, places, columns, path, first)
+    report(Problem(path, first, "a sentence without words", Sentence(rows, [], []).sent_id))
+    return None
 
 
 def _look_closer(row, place, expected, places, columns, path, first) -> str | None:
@@ -92,7 +125,10 @@ def _look_closer(row, place, expected, places, columns, path, first) -> str | No
     identifier = row[0].removeprefix("\ufeff")
     if len(row) < 8 or len(row) > COLUMNS:
         if len(row) == 1:
-            return f"no tabs in {row[0][:40]!r}: CoNLL-U has 10 columns with tabs between them"
+            hint = (
+                "CoNLL-U has 10 columns with tabs, not spaces, between them (plain text is parsed with --format text)"
+            )
+            return f"no tabs in {row[0][:40]!r}: {hint}"
         return f"{len(row)} columns, but CoNLL-U has 10 (CoNLL-X at least 8), separated by tabs"
     if identifier == str(expected):
         places.append(place)
@@ -114,9 +150,10 @@ def _wrong_encoding(block: list[bytes], path: str, first: int) -> Problem:
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as error:
+            source = "utf-16" if line.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin1"
             message = (
                 f"byte {error.object[error.start]:#x} at position {error.start + 1} is not UTF-8; "
-                "convert the file first, for example: iconv -f latin1 -t utf-8"
+                f"convert the file first, for example: iconv -f {source} -t utf-8"
             )
             return Problem(path, first + place, message)
     raise AssertionError("called without an encoding error")
@@ -139,10 +176,15 @@ def read_text(stream: Iterable[bytes], path: str = "<memory>", report: Reporter 
 
 
 def read_all(paths: Iterable[str | Path], kind: str | None = None, report: Reporter = refuse) -> Iterator[Sentence]:
-    """The sentences of several files; a file without any is an error."""
-    for path in paths:
+    """The sentences of several files, fit to be written one after the other; a file without any is an error."""
+    paths = list(paths)
+    for place, path in enumerate(paths):
         number = 0
-        for number, sentence in enumerate(read(path, kind, report), 1):  # noqa: B007
+        for number, sentence in enumerate(read(path, kind, report), 1):
+            if number == 1 and place > 0:
+                sentence = sentence.without_mark()
+            if sentence.after and place < len(paths) - 1:
+                sentence.after = _with_blank_line(sentence.after)
             yield sentence
         if number == 0:
             report(Problem(name_of(path), 0, "no sentence in it"))
@@ -151,7 +193,12 @@ def read_all(paths: Iterable[str | Path], kind: str | None = None, report: Repor
 def write(sentence: Sentence) -> bytes:
     """The sentence as bytes, with a blank line at its end."""
     text = sentence.text()
-    if sentence.lines[-1].strip():
-        end = "\r\n" if sentence.lines[0].endswith("\r\n") else "\n"
-        text += end if text.endswith("\n") else 2 * end
-    return text.encode("utf-8")
+    return (text if sentence.after else _with_blank_line(text)).encode("utf-8")
+
+
+def _with_blank_line(text: str) -> str:
+    end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    if not text.endswith("\n"):
+        text += end
+    last_line = text[:-1].rpartition("\n")[2]
+    return text + end if last_line.strip() else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import os
@@ -11,11 +12,12 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from .problems import CorpusError
 
 STANDARD = "-"
+IN_MEMORY = -1  # standard output that is no file
 
 
 def name_of(path: str | Path) -> str:
@@ -54,23 +56,71 @@ def lines(path: str | Path) -> Iterator[bytes]:
             raise CorpusError(f"{name_of(path)}: cannot be read to its end ({error})") from None
 
 
+class _Named(io.FileIO):
+    """A file to write whose errors say its name; the system's own, of a full disk, do not."""
+
+    def __init__(self, descriptor: int, name: str):
+        super().__init__(descriptor, "wb")
+        self.title = name
+
+    def write(self, data: Any) -> int:
+        with saying(self.title):
+            return super().write(data)
+
+    def close(self) -> None:
+        with saying(self.title):
+            super().close()
+
+
+@contextlib.contextmanager
+def saying(name: str | Path) -> Iterator[None]:
+    """Errors of the operating system in here are about this file, whatever name they have themselves."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(name)) from None
+
+
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes its name only when it is complete; the old one stays until then."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """A file to write that takes its name only when it is complete; the old one stays until then.
+
+    Behind a symbolic link, it is the file that the link leads to.
+    """
+    with saying(path):
+        target = _followed(path)
+        mode = target.stat().st_mode & 0o777 if target.exists() else permitted(0o666)
+        _make_folder(target.parent)
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with io.BufferedWriter(_Named(descriptor, str(path))) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, permitted(0o666))
-        os.replace(temporary, path)
+            with saying(path):
+                os.fsync(descriptor)
+        with saying(path):
+            os.chmod(temporary, mode)
+            os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _followed(path: str | Path) -> Path:
+    target = os.path.realpath(path)
+    if os.path.islink(target):  # links in a circle; anything else would have been followed
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return Path(target)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, f"{folder} is a file, not a folder") from None
 
 
 def permitted(mode: int) -> int:
@@ -81,18 +131,56 @@ def permitted(mode: int) -> int:
 
 
 @contextlib.contextmanager
-def written(path: str | Path | None) -> Iterator[IO[bytes]]:
+def written(path: str | Path | None, effort: int = 9) -> Iterator[IO[bytes]]:
     """Where output goes: `-` or None is standard output, `.gz` is packed, a regular file is replaced when complete."""
-    if path is None or str(path) == STANDARD:
+    with _place(path) as file:
+        if str(path).endswith(".gz"):
+            with gzip.GzipFile("", "wb", effort, file, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        else:
+            yield file
+
+
+@contextlib.contextmanager
+def _place(path: str | Path | None) -> Iterator[IO[bytes]]:
+    number = _standard_output() if path is None or str(path) == STANDARD else _open_descriptor(path)
+    if number == IN_MEMORY:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-    elif Path(path).exists() and not Path(path).is_file():  # a pipe or a device
-        with open(path, "wb") as file:
+    elif number is not None:
+        name = "<stdout>" if path is None or str(path) == STANDARD else str(path)
+        sys.stdout.flush()
+        with saying(name):
+            copy = os.dup(number)
+        with io.BufferedWriter(_Named(copy, name)) as file:
+            yield file
+    elif path is not None and os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
+        with io.BufferedWriter(_Named(os.open(path, os.O_WRONLY), str(path))) as file:
             yield file
     else:
-        with replacing(path) as file:
-            if str(path).endswith(".gz"):
-                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
-            else:
-                yield file
+        with replacing(str(path)) as file:
+            yield file
+
+
+def _standard_output() -> int:
+    try:
+        return sys.stdout.fileno()
+    except io.UnsupportedOperation:  # somebody collects what is written
+        return IN_MEMORY
+
+
+def _open_descriptor(path: str | Path) -> int | None:
+    """The number of the open file that a name such as /dev/stdout or /dev/fd/63 stands for.
+
+    Such a file is written as it was opened: at its end after `>>`, and never replaced by another one.
+    """
+    folders = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
+    name = os.fspath(path)
+    for _ in range(40):  # as many links as Linux follows
+        folder, last = os.path.split(name)
+        if last.isdecimal() and last.isascii() and os.path.realpath(folder) in folders:
+            return _standard_output() if last == "1" else int(last)
+        if not os.path.islink(name):
+            break
+        name = os.path.join(folder, os.readlink(name))
+    return None

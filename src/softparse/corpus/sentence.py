@@ -24,7 +24,7 @@ class Sentence:
     <BLANKLINE>
     """
 
-    __slots__ = ("lines", "places", "columns", "path", "line")  # noqa: RUF023
+    __slots__ = ("lines", "places", "columns", "path", "line", "before", "after")  # noqa: RUF023
 
     def __init__(
         self, lines: list[str], places: list[int], columns: list[list[str]], path: str = "<memory>", line: int = 0
@@ -34,6 +34,8 @@ class Sentence:
         self.columns = columns  # of the words; the last one without the end of the line
         self.path = path
         self.line = line  # number of the first line in the file, from 1
+        self.before = ""  # comments that belong to no sentence stay where they are: between this one and the last,
+        self.after = ""  # or at the end of the file
 
     @classmethod
     def from_words(
@@ -89,7 +91,7 @@ class Sentence:
         return Problem(self.path, line, message, self.sent_id, is_error)
 
     def text(self) -> str:
-        return "".join(self.lines)
+        return f"{self.before}{''.join(self.lines)}{self.after}"
 
     def with_tree(
         self,
@@ -127,7 +129,16 @@ class Sentence:
                 added[0] = BYTE_ORDER_MARK + added[0]
             lines[first:first] = added
             places = [place + len(comments) for place in places]
-        return Sentence(lines, places, columns, self.path, self.line)
+        result = Sentence(lines, places, columns, self.path, self.line)
+        result.before, result.after = self.before, self.after
+        return result
+
+    def without_mark(self) -> Sentence:
+        """The same without a byte order mark, which belongs at the start of a file only."""
+        lines = [self.lines[0].removeprefix(BYTE_ORDER_MARK), *self.lines[1:]]
+        result = Sentence(lines, self.places, self.columns, self.path, self.line)
+        result.before, result.after = self.before.removeprefix(BYTE_ORDER_MARK), self.after
+        return result
 
 
 def is_number(text: str) -> bool:

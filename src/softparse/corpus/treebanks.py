@@ -16,8 +16,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from .conllu import detect, write
+from .conllu import write
 from .files import lines, opened, replacing
+from .formats import CONLLU, beginning, detect
 from .packages import Report, archive, cache_folder, silent
 from .problems import CorpusError
 from .treebank_sources import CATALOGUE, SPLITS, Treebank
@@ -128,7 +129,7 @@ def _download(official: Repository, release: str, folder: Path, report: Report) 
 
 def _fetch(url: str, path: Path) -> bool:
     """Download a file; False if there is none."""
-    advice = "without internet, get a release elsewhere and give its folder (--from DIR)"
+    advice = "without internet, get a release elsewhere and give its folder: softparse treebank get CODE --from DIR"
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as response, open(path, "wb") as file:
             shutil.copyfileobj(response, file)
@@ -142,8 +143,7 @@ def _fetch(url: str, path: Path) -> bool:
         raise CorpusError(f"{url}: cannot be downloaded ({reason}); {advice}") from None
     if length is not None and int(length) != path.stat().st_size:
         raise CorpusError(f"{url}: the download broke off at {path.stat().st_size} of {length} bytes; try again")
-    first = [line for _, line in zip(range(50), lines(path), strict=False)]
-    if detect(first) != "conllu":
+    if detect(beginning(lines(path))) != CONLLU:
         raise CorpusError(f"{url}: what came is not CoNLL-U (a login page?); {advice}")
     return True
 

@@ -1,7 +1,8 @@
 """Words, characters and labels as numbers.
 
-Words are looked up by a normal form: lower-cased, and one symbol for everything that starts with a digit. A character
-is any code point seen in the treebank.
+Words are looked up by a normal form: lower-cased, and one symbol for everything that starts with a digit. A word that
+is spelled like a symbol gets another `<`, so that it is a word like others. A character is any code point seen in the
+treebank.
 """
 
 from __future__ import annotations
@@ -18,16 +19,22 @@ from .sentence import Sentence
 
 PADDING, UNKNOWN, ROOT, NUMBER = "<padding>", "<unknown>", "<root>", "<number>"
 SPECIAL = (PADDING, UNKNOWN, ROOT)
+SYMBOLS = frozenset((*SPECIAL, NUMBER))
 PADDING_ID, UNKNOWN_ID, ROOT_ID = range(3)
 UNLABELLED = "_"
 
 
 def normal_form(form: str) -> str:
     """
-    >>> normal_form("The"), normal_form("3rd")
-    ('the', '<number>')
+    >>> normal_form("The"), normal_form("3rd"), normal_form("<Root>")
+    ('the', '<number>', '<<root>')
     """
-    return NUMBER if form[:1].isdigit() else form.lower()
+    if form[:1].isdigit():
+        return NUMBER
+    lowered = form.lower()
+    # With any number of < before it, so that different words stay different.
+    is_like_a_symbol = lowered.startswith("<") and f"<{lowered.lstrip('<')}" in SYMBOLS
+    return f"<{lowered}" if is_like_a_symbol else lowered
 
 
 @dataclass(frozen=True)
@@ -122,10 +129,15 @@ class Vocabulary:
         except (ValueError, KeyError, TypeError) as error:
             raise CorpusError(f"{name}: not a vocabulary ({error})") from None
         for names in (vocabulary.words, vocabulary.characters, vocabulary.labels):
-            if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
-                raise CorpusError(f"{name}: not a vocabulary (an entry twice, or not a string)")
-        if len(vocabulary.counts) != len(vocabulary.words):
-            raise CorpusError(f"{name}: not a vocabulary ({len(vocabulary.counts)} counts)")
+            if not isinstance(names, list) or not all(isinstance(entry, str) for entry in names):
+                raise CorpusError(f"{name}: not a vocabulary (an entry is not a string)")
+            if len(set(names)) != len(names):
+                raise CorpusError(f"{name}: not a vocabulary (an entry twice)")
+        counts = vocabulary.counts
+        if not isinstance(counts, list) or not all(type(count) is int for count in counts):
+            raise CorpusError(f"{name}: not a vocabulary (a count is not a whole number)")
+        if len(counts) != len(vocabulary.words):
+            raise CorpusError(f"{name}: not a vocabulary ({len(counts)} counts)")
         if tuple(vocabulary.words[:3]) != SPECIAL or tuple(vocabulary.characters[:3]) != SPECIAL:
             raise CorpusError(f"{name}: not a vocabulary (special symbols are missing)")
         return vocabulary

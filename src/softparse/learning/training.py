@@ -19,6 +19,7 @@ from torch import Tensor
 from ..configuration import ConfigurationError, as_json
 from ..corpus.vocabulary import Vocabulary
 from ..parser import ModelError, Parser, folder
+from ..parser.device import usable_device
 from . import data, generative_files, state
 from .config import Config, doubts, settled
 from .diagnostics import diagnose
@@ -222,9 +223,9 @@ def _device(config: Config, group: Group) -> torch.device:
     if name == "auto":
         name = f"cuda:{group.local_rank}" if torch.cuda.is_available() else "cpu"
     try:
-        return torch.device(name)
-    except RuntimeError:
-        raise ConfigurationError(f"train.device: there is no device {name!r}; use auto, cpu or cuda") from None
+        return usable_device(name)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"train.device: {error}") from None
 
 
 def _fingerprint(found: data.Data, vocabulary: Vocabulary) -> str:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from ..corpus.batches import in_windows
 from ..corpus.conllu import read_all, write
 from ..corpus.sentence import Sentence
+from .folder import load
 from .parsing import WINDOW_SENTENCES, WINDOW_WORDS, Parse, Parser
 
 Block = tuple[bytes, int, int]  # CoNLL-U text, sentences, words
@@ -40,9 +46,20 @@ def parse_files(
         _start(model, threads, device)
         yield from map(_parsed, windows, _repeated(options))
         return
+    load(model, device)  # what is wrong with it is said here; a worker could only end
+    try:
+        yield from _by_workers(windows, options, workers, (model, threads or 1, device))
+    except BrokenProcessPool:
+        message = "a worker process was ended from outside, perhaps for want of memory; use fewer --workers"
+        raise ChildProcessError(message) from None
+
+
+def _by_workers(
+    windows: Iterable[list[Sentence]], options: Options, workers: int, start: tuple[str, int, str]
+) -> Iterator[Block]:
     # Processes are started anew, not forked: forking a process with threads in it may hang.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start, (model, threads or 1, device)) as pool:
+    with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
         waiting: deque[Future[Block]] = deque()
         for window in windows:
             waiting.append(pool.submit(_parsed, window, options))
@@ -60,13 +77,22 @@ def _repeated(options: Options) -> Iterator[Options]:
 _parser: Parser | None = None
 
 
+def _start_worker(model: str, threads: int | None, device: str) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _start(model, threads, device)
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot stop its workers, and they would wait for it for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _start(model: str, threads: int | None, device: str) -> None:
     """Load the model of this process, once."""
     global _parser
-    import torch
-
-    from .folder import load
-
     if threads:
         torch.set_num_threads(threads)
     _parser = load(model, device)
@@ -82,7 +108,7 @@ def parsed_texts(parser: Parser, sentences: Iterable[Sentence], options: Options
     """The sentences with their trees, as CoNLL-U."""
     sentences = list(sentences)
     choices: dict[str, Any] = {
-        "confidence": options.confidence or options.kbest > 1,
+        "confidence": options.confidence,
         "kbest": options.kbest,
         "complete": options.complete,
         "method": options.method,
@@ -91,7 +117,13 @@ def parsed_texts(parser: Parser, sentences: Iterable[Sentence], options: Options
     for sentence, parse in zip(sentences, parser.pipe(sentences, **choices), strict=True):
         ranked = [parse, *parse.others]
         for rank, tree in enumerate(ranked, 1):
-            yield write(_with(sentence, tree, rank if options.kbest > 1 else 0, options))
+            copy = _with(sentence, tree, rank if options.kbest > 1 else 0, options)
+            if rank > 1:  # what is around the sentence comes once, around all of its trees
+                copy = copy.without_mark()
+                copy.before = ""
+            if rank < len(ranked):
+                copy.after = ""
+            yield write(copy)
 
 
 def _with(sentence: Sentence, parse: Parse, rank: int, options: Options) -> Sentence:
@@ -99,6 +131,6 @@ def _with(sentence: Sentence, parse: Parse, rank: int, options: Options) -> Sent
     misc = None
     if parse.log_probability is not None:
         comments.append(f"tree_probability = {math.exp(parse.log_probability):.6g}")
-    if parse.probabilities is not None and options.confidence:
+    if parse.probabilities is not None:
         misc = [f"ArcProbability={probability:.4f}" for probability in parse.probabilities]
     return sentence.with_tree(parse.heads, parse.labels, clear_deps=options.clear_deps, misc=misc, comments=comments)

@@ -22,13 +22,14 @@ from typing import Any
 
 import safetensors
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from ..configuration import ConfigurationError, as_table, build
-from ..corpus.files import permitted, replacing
+from ..corpus.files import permitted, replacing, saying
 from ..corpus.problems import CorpusError
 from ..corpus.vocabulary import Vocabulary
+from .device import usable_device
 from .parsing import Parser, ParserConfig
 
 FORMAT = 1
@@ -50,17 +51,18 @@ def write(parser: Parser, folder: str | Path, files: Mapping[str, bytes] | None 
     """The whole folder; `files` are further ones to put into it."""
     folder = Path(folder).resolve()
     refuse_other_content(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        _write_into(parser, temporary, files or {})
-        temporary.chmod(permitted(0o777))
-        if folder.exists():
-            _exchange(temporary, folder)
-        else:
-            os.rename(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with saying(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        try:
+            _write_into(parser, temporary, files or {})
+            temporary.chmod(permitted(0o777))
+            if folder.exists():
+                _exchange(temporary, folder)
+            else:
+                os.rename(temporary, folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def refuse_other_content(folder: str | Path) -> None:
@@ -94,15 +96,14 @@ def _write_into(parser: Parser, folder: Path, files: Mapping[str, bytes]) -> Non
         (folder / name).write_bytes(content)
     if parser.vector_words:
         (folder / VECTOR_WORDS).write_text(json.dumps(parser.vector_words, ensure_ascii=False), encoding="utf-8")
-        save_file({"vectors": parser.network.words.vectors[1:].contiguous().cpu()}, folder / VECTORS)
+        # Not by `save_file`, whose errors are not those of the operating system.
+        (folder / VECTORS).write_bytes(save({"vectors": parser.network.words.vectors[1:].contiguous().cpu()}))
     for path in folder.iterdir():
         with open(path, "rb") as file:
             os.fsync(file.fileno())
 
 
 def _weights(parser: Parser) -> bytes:
-    from safetensors.torch import save
-
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in parser.network.state_dict().items()}
     return save(tensors, metadata={"format": str(FORMAT)})
 
@@ -131,6 +132,7 @@ def _exchange(new: Path, old: Path) -> None:
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
     """The parser in a model folder."""
     folder = Path(folder)
+    device = usable_device(device)
     config = read_config(folder)
     try:
         parser_config = build(ParserConfig, {key: config[key] for key in ("model", "decoding") if key in config})
@@ -151,8 +153,9 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json, if its format is one that this release reads."""
     if not folder.is_dir():
-        there = "is a file, not a model folder" if folder.exists() else "there is no such model folder"
-        raise ModelError(f"{folder}: {there}; `softparse train … -o {folder}` makes one")
+        if folder.exists():
+            raise ModelError(f"{folder}: is a file, not a model folder; give the folder that `softparse train -o` made")
+        raise ModelError(f"{folder}: there is no such model folder; `softparse train … -o {folder}` makes one")
     try:
         config = json.loads(_text(folder, CONFIG))
     except json.JSONDecodeError:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 WINDOW_SENTENCES, WINDOW_WORDS = 4096, 40_000  # sorted by length together
 BATCH_SENTENCES, BATCH_WORDS = 128, 1500
+AT_ONCE = 8  # sentences that the kernels take for hardly more than the price of one, however long they are
 
 Words = Sequence[str] | Sentence
 
@@ -129,7 +130,7 @@ class Parser:
             result: list[Parse | None] = list(repeat(None, len(window)))
             present = [place for place, sentence in enumerate(window) if len(sentence)]
             lengths = [len(window[place]) for place in present]
-            for group in batched(lengths, BATCH_SENTENCES, BATCH_WORDS):
+            for group in batched(lengths, BATCH_SENTENCES, BATCH_WORDS, fewest=AT_ONCE):
                 places = [present[index] for index in group]
                 parses = self._batch([window[place] for place in places], decoding, confidence, kbest, complete)
                 for place, parse in zip(places, parses, strict=True):
@@ -157,13 +158,16 @@ class Parser:
         known = _known_heads(sentences, batch) if complete else None
         if known is not None:
             trees = _restricted(trees, known, sentences, kind)
+        marginals = trees.marginals if confidence else None  # first: log-probabilities then need no sums of their own
         logs: Tensor | None = None
         if kbest > 1:
             heads, logs = trees.kbest(kbest)
+            # Short sentences have few trees; the first word has a head in each of them.
+            there = (heads[:, :, 1] >= 0).any(1)
+            heads, logs = heads[there], logs[there]
         else:
             heads = (trees.mbr if decoding.method == "mbr" else trees.mode)[None]
             logs = trees.log_prob(heads) if confidence else None
-        marginals = trees.marginals if confidence else None
         labels = torch.stack([self.network.label_scores(views, tree).argmax(-1) for tree in heads])
         self.network.train(was_training)
         ranked = [
@@ -235,10 +239,9 @@ def _restricted(trees: TreeDistribution, known: Tensor, sentences: Sequence[Word
             except ValueError:
                 sort = "" if kind is NonProjectiveTrees else "projective "
                 root = "single-rooted " if trees.single_root else ""
-                message = (
-                    f"no {root}{sort}tree contains the heads given; correct them, or use --decode nonprojective "
-                    "or --multi-root"
-                )
+                others = ["--decode nonprojective"] * bool(sort) + ["--multi-root"] * bool(root)
+                remedy = f"correct them, or use {' or '.join(others)}" if others else "correct them"
+                message = f"no {root}{sort}tree contains the heads given; {remedy}"
                 if isinstance(sentence, Sentence):
                     raise CorpusError(str(sentence.problem(message))) from None
                 raise CorpusError(f"sentence {row}: {message}") from None

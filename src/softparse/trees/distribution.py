@@ -19,7 +19,7 @@ from .shapes import adjacency, is_tree, log_number_of_trees
 class cached:
     """A property computed once, with its gradient, as in `torch.distributions`.
 
-    It is not kept in inference mode, whose tensors can be part of no gradient later.
+    It is not kept in inference mode, whose tensors can be part of no gradient later, unless the scores are such, too.
     """
 
     def __init__(self, function: Callable[[Any], Any]):
@@ -31,7 +31,7 @@ class cached:
             return self
         with torch.enable_grad():
             value = self.function(instance)
-        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled() or instance.scores.is_inference():
             setattr(instance, self.function.__name__, value)
         return value
 
@@ -118,6 +118,8 @@ class TreeDistribution(Distribution):
 
     @cached
     def _log_partition(self) -> Tensor:
+        if "_exact" in self.__dict__ and not self.scores.requires_grad:  # the same sums, if there is no gradient
+            return self._exact[1]
         return self._normaliser(self.scores, self.lengths)
 
     @property

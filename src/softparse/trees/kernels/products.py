@@ -186,7 +186,7 @@ def marginals(start, step, scores, lengths, order, scale, first, charts, soft, w
         product_inside(complete, incomplete, arc, words, first)
         complete_gradient[: size * size * LANES] = 0.0
         incomplete_gradient[: size * size * LANES] = 0.0
-        normaliser = np.ones(LANES)
+        normaliser = np.zeros(LANES)
         for lane in range(LANES):
             sentence = order[group * LANES + lane]
             if sentence >= 0:
@@ -194,7 +194,8 @@ def marginals(start, step, scores, lengths, order, scale, first, charts, soft, w
                     complete, incomplete, arc, complete_gradient, incomplete_gradient,
                     lane, size, lengths[sentence], first,
                 )  # fmt: skip
-        product_outside(complete, incomplete, arc, complete_gradient, incomplete_gradient, words, first)
+        if normaliser.max() > RELIABLE:
+            product_outside(complete, incomplete, arc, complete_gradient, incomplete_gradient, words, first)
         for lane in range(LANES):
             sentence = order[group * LANES + lane]
             if sentence >= 0:
