@@ -10,14 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .forms import PADDING, ROOT, Forms
 from .sentence import UNKNOWN as UNKNOWN_HEAD
-from .vocabulary import PADDING_ID, ROOT_ID, Vocabulary, normal_form
+from .vocabulary import Vocabulary
 
 Item = TypeVar("Item")
-Form = tuple[int, int, int, list[int]]  # word, external vector, word to generate, characters
-
-LONGEST_SPELLING = 24
-CACHED_FORMS = 200_000
 
 
 @dataclass(frozen=True)
@@ -73,43 +70,28 @@ class Numbering:
         self.vocabulary = vocabulary
         self.external = external  # rows of the vectors by word, from 1
         self.generated = generated
-        self._forms: dict[str, Form] = {}
-
-    def _look_up(self, form: str) -> Form:
-        found = self._forms.get(form)
-        if found is None:
-            row = self.external.get(form) or self.external.get(normal_form(form)) or 0
-            spelling = self.vocabulary.spelling(form, LONGEST_SPELLING)
-            target = self.generated.word_id(form) if self.generated else 0
-            found = self.vocabulary.word_id(form), row, target, spelling
-            if len(self._forms) >= CACHED_FORMS:
-                self._forms.clear()
-            self._forms[form] = found
-        return found
+        self._forms = Forms(vocabulary, external, generated)
 
     def batch(self, sentences: Sequence[Sequence[str]]) -> Batch:
-        size = max(map(len, sentences)) + 1
-        forms = np.zeros((len(sentences), size), np.int64)
-        places: dict[str, int] = {}
-        found: list[Form] = [(PADDING_ID, 0, PADDING_ID, [ROOT_ID]), (ROOT_ID, 0, ROOT_ID, [ROOT_ID])]
-        for row, sentence in enumerate(sentences):
-            indexes = [1]
-            for form in sentence:
-                place = places.get(form)
-                if place is None:
-                    place = places[form] = len(found)
-                    found.append(self._look_up(form))
-                indexes.append(place)
-            forms[row, : len(indexes)] = indexes
-        table = np.array([item[:3] for item in found], np.int64)
-        words, external = table[forms, 0], table[forms, 1]
-        longest = max(len(item[3]) for item in found)
-        spellings = np.zeros((len(found), longest), np.int64)
-        for row, (*_, spelling) in enumerate(found):
-            spellings[row, : len(spelling)] = spelling
+        self._forms.make_room()
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
-        batch = Batch(*(torch.from_numpy(array) for array in (words, external, forms, spellings, lengths)))
-        return replace(batch, targets=torch.from_numpy(table[forms, 2])) if self.generated else batch
+        places = np.full((len(sentences), int(lengths.max()) + 1), PADDING, np.int64)
+        places[:, 0] = ROOT
+        for row, sentence in enumerate(sentences):
+            places[row, 1 : len(sentence) + 1] = [self._forms[form] for form in sentence]
+        numbers = self._forms.numbers[places]
+        # Each form once, in the order of the batch, so that nothing depends on what was asked for before.
+        distinct, first, inverse = np.unique(places, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        distinct, forms = distinct[order], rank[inverse.reshape(places.shape)]
+        spellings = self._forms.spellings[distinct, : self._forms.letters[distinct].max()]
+        arrays = numbers[..., 0], numbers[..., 1], forms, spellings, lengths
+        batch = Batch(*(torch.from_numpy(np.ascontiguousarray(array)) for array in arrays))
+        if self.generated is None:
+            return batch
+        return replace(batch, targets=torch.from_numpy(np.ascontiguousarray(numbers[..., 2])))
 
     def training_batch(self, trees: Sequence[Tree]) -> Batch:
         batch = self.batch([tree.words for tree in trees])

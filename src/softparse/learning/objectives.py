@@ -20,10 +20,13 @@ def arc_loss(kind: str, scores: Tensor, batch: Batch, single_root: bool) -> Tens
     assert batch.heads is not None
     if kind == "heads":
         return independent_heads(scores, batch)
-    trees = ProjectiveTrees(scores, batch.lengths, single_root=single_root)
-    if kind == "crf":
-        return -trees.log_prob(batch.heads).sum()
-    return structured_hinge(trees, batch.heads)
+    trees = ProjectiveTrees(scores, batch.lengths, single_root=single_root, validate_args=False)
+    if kind == "hinge":
+        return structured_hinge(trees, batch.heads)
+    if bool(((batch.heads >= 0) == batch.is_word).all()):
+        # Whole trees, which were checked when they were read: their weights against all others'.
+        return trees.log_partition.sum() - _total(scores, batch.heads).sum()
+    return -trees.log_prob(batch.heads).sum()
 
 
 def independent_heads(scores: Tensor, batch: Batch) -> Tensor:

@@ -53,14 +53,12 @@ class CharacterEncoder(nn.Module):
         """
         width, output = self.config.width, self.config.output
         characters = nn.functional.dropout(self.embedding.weight, self.config.dropout, self.training)
-        table = self.filters(characters).unflatten(1, (width, output)).transpose(0, 1)  # [width, characters, output]
+        table = self.filters(characters).view(-1, output)  # a row for each character at each place under the filter
         padded = nn.functional.pad(spellings, (width // 2, width - 1 - width // 2))
         is_letter = spellings > 0
-        size = spellings.shape[1]
-        features = sum(
-            nn.functional.embedding(padded[:, place : place + size][is_letter], table[place]) for place in range(width)
-        )
-        assert isinstance(features, Tensor)
+        around = padded.unfold(1, width, 1)[is_letter]  # [letters, width]
+        rows = around * width + torch.arange(width, device=around.device)
+        features = nn.functional.embedding_bag(rows, table, mode="sum")
         highest = torch.segment_reduce(features, "max", lengths=is_letter.sum(1), unsafe=True)
         return (highest + self.bias).relu()
 
