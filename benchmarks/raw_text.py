@@ -50,7 +50,7 @@ FROM_THE_START = ["objective.labelled_from=1", "objective.raw_from=1", "objectiv
 
 def make(arguments: argparse.Namespace, assignments: list[str], raw: bool) -> Loop:
     data = {"train": [arguments.train], "held_out": 0.0, "raw": [arguments.raw] if raw else []}
-    config = settled(configure(assignments=[*FROM_THE_START, *assignments, *arguments.assignments], data=data))
+    config = settled(configure(assignments=[*FROM_THE_START, *arguments.assignments, *assignments], data=data))
     found = load(config.data, config.decoding.single_root, lambda message: None)
     parser = make_parser(config, found, Observer())
     return Loop(parser, found, config, Group(), Observer(), make_unlabelled(config, found, parser))

@@ -22,7 +22,11 @@ from tests.ambiguous import Language
 from tests.conftest import SMALL
 from tests.learning.test_processes import several
 
-TINY = (*SMALL, "train.learning_rate=0.01", "model.words.dimension=32", "generative.decoder.hidden=32")
+TINY = (
+    *SMALL, "train.learning_rate=0.01", "model.words.dimension=32", "generative.decoder.hidden=32",
+    "generative.states=own", "generative.tied=false", "data.vocabulary=trees", "objective.updates=alternate",
+    "objective.labelled=0", "objective.raw=0", "objective.teacher=0",
+)  # fmt: skip
 RAW = ("objective.labelled=0.3", "objective.raw=0.3", "objective.labelled_from=1", "objective.raw_from=1")
 FILES = {"train": "train.conllu", "dev": "dev.conllu", "raw": "raw.txt"}
 OFF = ("objective.labelled=0", "objective.raw=0", "objective.teacher=0")

@@ -44,6 +44,7 @@ class ObjectiveConfig:
     kl_annealing: int = at_least(0, 0)  # epochs in which the weights of the divergences rise from 0
     prior: str = "uniform"  # uniform, trees (estimated from the labelled ones), or a file of preferences
     teacher: float = at_least(0.0, 0.0)  # weight of agreeing with the averaged model on raw sentences
+    teacher_part: float = at_least(1.0, 0.01)  # of them, to save time
     # The first epochs with these terms.
     labelled_from: int = at_least(3, 1)
     raw_from: int = at_least(7, 1)

@@ -92,7 +92,11 @@ class Objective:
                 terms |= _weighted(self.autoencoder.raw(reading, epoch), self.config.raw)
         if self.teacher is not None and self.config.has_teacher(epoch):
             with self.clock("teacher"):
-                terms["teacher"] = Term(agreement(reading, self.teacher), self.config.teacher)
+                number = math.ceil(min(1.0, self.config.teacher_part) * len(reading.sentences))
+                taught = reading if number == len(reading.sentences) else reading.part(0, number)
+                # As if all were taught: the divisor counts the words of all.
+                scale = float(reading.batch.lengths.sum() / taught.batch.lengths.sum())
+                terms["teacher"] = Term(scale * agreement(taught, self.teacher), self.config.teacher)
         return terms
 
 
