@@ -16,9 +16,10 @@ MAY_IMPORT = {
     "model": {"configuration", "corpus"},
     "parser": {"configuration", "corpus", "model", "trees"},
     "learning": {"configuration", "corpus", "evaluation", "model", "parser", "trees"},
+    "experiment": {"configuration", "corpus", "evaluation", "learning", "parser"},
     "demonstration": {"trees", "drawing"},
     "ext": {"corpus", "learning"},
-    "cli": {"corpus", "demonstration", "drawing", "evaluation", "ext", "learning", "parser"},
+    "cli": {"corpus", "demonstration", "drawing", "evaluation", "experiment", "ext", "learning", "parser"},
     "__main__": {"cli"},
 }
 ROOMS = list(MAY_IMPORT)

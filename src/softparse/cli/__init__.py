@@ -16,6 +16,7 @@ import click
 from .check import check, split
 from .demo import demo
 from .evaluate import evaluate
+from .experiment import experiment
 from .parse import parse
 from .quickstart import quickstart
 from .resources import treebank, vectors
@@ -77,5 +78,5 @@ def main(traceback: bool) -> None:
     """Dependency parsing with few trees."""
 
 
-for _command in (quickstart, train, parse, evaluate, check, split, treebank, vectors, show, info, demo):
+for _command in (quickstart, train, parse, evaluate, check, split, treebank, vectors, show, info, experiment, demo):
     main.add_command(_command)

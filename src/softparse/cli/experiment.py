@@ -1,0 +1,72 @@
+"""softparse experiment"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+DATA = click.option(
+    "--data", type=click.Path(path_type=Path), default=Path("data"), show_default=True, envvar="SOFTPARSE_DATA",
+    help="Folder of the public files that the settings name.",
+)  # fmt: skip
+WORK = click.option(
+    "--work", type=click.Path(path_type=Path), default=Path("experiments/work"), show_default=True,
+    help="Folder for models and parses.",
+)  # fmt: skip
+RESULTS = click.option(
+    "--results", type=click.Path(path_type=Path), default=Path("experiments/results"), show_default=True,
+    help="Folder of the results.",
+)  # fmt: skip
+
+
+@click.group()
+def experiment() -> None:
+    """Run grids of training runs, and make tables of them."""
+
+
+@experiment.command()
+@click.argument("rows", nargs=-1, required=True)
+@click.option("--seeds", type=click.IntRange(1), help="Runs of each row and setting [default: as the row says].")
+@click.option("--setting", "settings", multiple=True, help="Only this one (may be repeated).")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at a time.")
+@DATA
+@WORK
+@RESULTS
+def run(rows, seeds, settings, jobs, data, work, results) -> None:
+    """Run rows of tables: TOML files, or folders of them. What has a result already is left alone."""
+    from ..experiment.grid import Grid
+    from ..experiment.rows import rows_in, tasks_of
+
+    tasks = tasks_of(rows_in(rows), seeds, settings)
+    is_complete = Grid(tasks, data, work, results, jobs, lambda message: click.echo(message, err=True)).run()
+    if not is_complete:
+        sys.exit(1)
+
+
+@experiment.command(hidden=True)
+@click.argument("row", type=click.Path(path_type=Path))
+@click.argument("setting")
+@click.argument("seed", type=int)
+@DATA
+@WORK
+@RESULTS
+def one(row, setting, seed, data, work, results) -> None:
+    """One run of a row, in this process."""
+    from ..experiment.rows import Task, read_row
+    from ..experiment.run import run as run_one
+    from .train import Screen
+
+    click.echo(run_one(Task(row, read_row(row)[0], setting, seed), data, work, results, Screen()))
+
+
+@experiment.command()
+@click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--part", type=click.Choice(["dev", "test"]), default="test", show_default=True)
+def table(tables, part) -> None:
+    """Print the results below folders (experiments/results/NAME) as a Markdown table."""
+    from ..experiment.tables import read_results
+    from ..experiment.tables import table as made
+
+    click.echo(made(read_results(tables), part))

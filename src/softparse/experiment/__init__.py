@@ -1,0 +1,1 @@
+"""Experiments that can be rerun: settings of data, rows of tables, runs over seeds, and what came out."""

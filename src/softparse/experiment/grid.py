@@ -1,0 +1,70 @@
+"""Many runs, some at a time, each in a process of its own; what is done is not done again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .rows import Task
+from .run import result_path
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Grid:
+    tasks: Sequence[Task]
+    data: Path
+    work: Path
+    results: Path
+    jobs: int = 1
+    say: Say = print
+    failed: list[Task] = field(default_factory=list)
+
+    def run(self) -> bool:
+        """Run what has no result yet. Returns whether everything has one now."""
+        waiting = [task for task in self.tasks if not result_path(task, self.results).exists()]
+        done = len(self.tasks) - len(waiting)
+        self.say(f"{len(self.tasks)} runs, {done} of them done already; {self.jobs} at a time")
+        running: dict[subprocess.Popen[bytes], tuple[Task, float]] = {}
+        began, finished, total = time.monotonic(), 0, len(waiting)
+        try:
+            while waiting or running:
+                while waiting and len(running) < self.jobs:
+                    task = waiting.pop(0)
+                    running[self._start(task)] = task, time.monotonic()
+                time.sleep(0.2)
+                for process in [process for process in running if process.poll() is not None]:
+                    task, start = running.pop(process)
+                    finished += 1
+                    left = (time.monotonic() - began) / finished * (total - finished)
+                    self._tell(task, process.returncode, time.monotonic() - start, left)
+        finally:
+            for process in running:  # at a Ctrl-C: they save their state and can be resumed
+                process.terminate()
+            for process in running:
+                process.wait()
+        return not self.failed
+
+    def _start(self, task: Task) -> subprocess.Popen[bytes]:
+        log = self.work / "runs" / f"{task.name}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        threads = str(max(1, (os.cpu_count() or 1) // self.jobs))
+        command = [sys.executable, "-m", "softparse", "experiment", "one", str(task.path), task.setting, str(task.seed),
+                   "--data", str(self.data), "--work", str(self.work), "--results", str(self.results)]  # fmt: skip
+        with open(log, "ab") as file:
+            return subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, "OMP_NUM_THREADS": threads})
+
+    def _tell(self, task: Task, code: int, seconds: float, left: float) -> None:
+        if code == 0 and result_path(task, self.results).exists():
+            self.say(f"{task.name}: done in {seconds / 60:.1f} minutes; about {left / 60:.0f} minutes left for all")
+            return
+        self.failed.append(task)
+        log = self.work / "runs" / f"{task.name}.log"
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        self.say(f"{task.name}: failed ({lines[-1] if lines else f'exit code {code}'}); see {log}")

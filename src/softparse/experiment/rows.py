@@ -1,0 +1,85 @@
+"""Rows of tables: a way to train, over settings and seeds. A row is a TOML file, and its folder is a table.
+
+title = "VAE without z"
+preset = "paper-vae"
+settings = ["english", "french", "swedish"]
+seeds = 3                            # or a table by setting
+raw = true                           # with the setting's raw text
+vectors = true                       # and its vectors
+trees = 0                            # so many trees, spread over the file; 0 is all
+score = ["dev", "test"]
+set = ["train.epochs=30"]
+peer = ""                            # spacy or udpipe instead of this parser
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..configuration import ConfigurationError, at_least, build, choice, read_toml
+
+
+@dataclass(frozen=True)
+class Row:
+    title: str = ""
+    preset: str = "default"
+    settings: list[str] = field(default_factory=list)
+    raw: bool = False
+    vectors: bool = False
+    trees: int = at_least(0, 0)
+    score: list[str] = field(default_factory=lambda: ["dev", "test"])
+    set: list[str] = field(default_factory=list)
+    peer: str = choice("", "spacy", "udpipe", "udpipe-tags")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of a row."""
+
+    path: Path  # of the row's file
+    row: Row
+    setting: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.path.parent.name}/{self.path.stem}/{self.setting}-{self.seed}"
+
+
+def read_row(path: Path) -> tuple[Row, dict[str, int] | int]:
+    """A row and its numbers of seeds."""
+    table = read_toml(path)
+    seeds: Any = table.pop("seeds", 1)
+    counts = seeds.values() if isinstance(seeds, dict) else [seeds]
+    if not all(isinstance(count, int) and count > 0 for count in counts):
+        raise ConfigurationError(f"{path}: seeds must be a number, or a table of numbers by setting")
+    row = build(Row, table, f"{path.name}: ")
+    if not row.settings:
+        raise ConfigurationError(f"{path}: names no settings")
+    return row, seeds
+
+
+def rows_in(paths: Sequence[str | Path]) -> list[Path]:
+    """Files of rows, in folders too, in the order of their names."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        found += sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    if not found:
+        raise ConfigurationError(f"{', '.join(map(str, paths))}: no experiment in it")
+    return found
+
+
+def tasks_of(paths: Iterable[Path], seeds: int | None = None, settings: Sequence[str] = ()) -> list[Task]:
+    """All runs of rows: first the first seed of everything, so that a table is there early."""
+    tasks = []
+    for path in paths:
+        row, own = read_row(path)
+        for setting in row.settings:
+            if settings and setting not in settings:
+                continue
+            number = seeds or (own.get(setting, 1) if isinstance(own, dict) else own)
+            tasks += [Task(path, row, setting, seed) for seed in range(1, number + 1)]
+    return sorted(tasks, key=lambda task: task.seed)

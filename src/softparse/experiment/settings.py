@@ -1,0 +1,117 @@
+"""Data settings: which public files an experiment takes, and which sentences of them are trees, raw text, dev and test.
+
+A setting is a TOML file. Paths are relative to a folder of data that everybody has at another place, and checksums make
+sure that it is the same data:
+
+    title = "English"
+    source = "Universal Dependencies 2.16, UD_English-EWT"
+    scheme = "modulo"                   # every tenth sentence of `train` keeps its tree, the others are raw;
+                                        # sections: parts of all of `train` by number; given: as the files are
+    train = ["ud/en_ewt/en_ewt-ud-train.conllu"]
+    dev = ["ud/en_ewt/en_ewt-ud-dev.conllu"]
+    test = ["ud/en_ewt/en_ewt-ud-test.conllu"]
+    raw = []
+    vectors = "get en"                  # the end of a command `softparse vectors …`, or "train" (on trees and raw text)
+    [checksums]
+    "ud/en_ewt/en_ewt-ud-train.conllu" = "…"
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..configuration import ConfigurationError, build, choice, read_toml
+from ..corpus.conllu import read_all, write
+from ..corpus.files import replacing
+from ..corpus.splits import write_modulo, write_sections
+
+PARTS = ("labeled", "dev", "test")
+
+
+@dataclass(frozen=True)
+class Setting:
+    title: str = ""
+    source: str = ""
+    scheme: str = choice("given", "modulo", "sections")
+    train: list[str] = field(default_factory=list)
+    dev: list[str] = field(default_factory=list)
+    test: list[str] = field(default_factory=list)
+    raw: list[str] = field(default_factory=list)
+    vectors: str = ""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a setting, ready for training; checksums are of the public files they were made of."""
+
+    labeled: Path
+    dev: Path
+    test: Path
+    raw: list[Path]
+    checksums: dict[str, str]
+
+
+def read_setting(path: Path) -> tuple[Setting, dict[str, str]]:
+    """A setting, and the checksums of its files."""
+    table = read_toml(path)
+    checksums = table.pop("checksums", {})
+    setting = build(Setting, table, f"{path.name}: ")
+    if not setting.train:
+        raise ConfigurationError(f"{path}: names no file under train")
+    return setting, checksums
+
+
+def prepare(path: Path, data: Path, folder: Path) -> Files:
+    """Make the files of a setting in `folder`, from the public ones in `data`, if they are not there yet."""
+    setting, checksums = read_setting(path)
+    names = [*setting.train, *setting.dev, *setting.test, *setting.raw]
+    found = {name: _checked(data / name, checksums.get(name), setting) for name in names}
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as name:  # complete when it has its name
+            _split(setting, data, Path(name) / "made")
+            with contextlib.suppress(OSError):  # another run has made it meanwhile
+                (Path(name) / "made").rename(folder)
+    raw = [folder / "raw.conllu"] if setting.scheme == "modulo" else []
+    raw += [data / name for name in setting.raw]
+    labeled, dev, test = (folder / f"{part}.conllu" for part in PARTS)
+    return Files(labeled, dev, test, raw, found)
+
+
+def _split(setting: Setting, data: Path, folder: Path) -> None:
+    train = [data / name for name in setting.train]
+    if setting.scheme == "modulo":
+        write_modulo(train, folder)
+    elif setting.scheme == "sections":
+        write_sections(train, folder)
+    else:
+        copy(train, folder / "labeled.conllu")
+    for part, names in (("dev", setting.dev), ("test", setting.test)):
+        if names:
+            copy([data / name for name in names], folder / f"{part}.conllu")
+
+
+def copy(paths: list[Path], target: Path, every: int = 1, most: int | None = None) -> None:
+    """The sentences of files in one, or only every so-many-th of them, and at most a number."""
+    with replacing(target) as file:
+        for number, sentence in enumerate(read_all(paths, "conllu")):
+            if number % every == 0 and (most is None or number // every < most):
+                file.write(write(sentence))
+
+
+def _checked(path: Path, expected: str | None, setting: Setting) -> str:
+    try:
+        with open(path, "rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path}: {error.strerror}; this experiment needs {setting.source}; name its folder with --data"
+        ) from None
+    if expected and found != expected:
+        raise ConfigurationError(f"{path}: is another version than the experiment's ({setting.source}): its checksum "
+                                 f"is {found}, not {expected}")  # fmt: skip
+    return found
