@@ -317,3 +317,17 @@ def test_as_many_raw_sentences_as_trees_are_drawn(ambiguous, monkeypatch):
     train(configuration(ambiguous, "", *RAW))
     assert len(seen) == 3 * 80
     assert len(set(seen)) > 150  # others in every epoch
+
+
+@pytest.mark.parametrize(("size", "expected"), [(0.5, 8), (2, 32)])
+def test_raw_batches_have_a_size_of_their_own(ambiguous, monkeypatch, size, expected):
+    sizes = []
+    step = Loop.step
+
+    def watched(self, update, done):
+        sizes.append(len(update.raw))
+        return step(self, update, done)
+
+    monkeypatch.setattr(Loop, "step", watched)
+    train(configuration(ambiguous, "", *RAW, f"objective.raw_batch={size}", "train.epochs=1"))
+    assert max(sizes) == expected

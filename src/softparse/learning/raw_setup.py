@@ -32,7 +32,8 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
         data, train = config.data, config.train
         stream = RawStream(data.raw, train.seed, data.raw_buffer, data.longest_raw)
         number = round(objective.raw_sentences * len(found.train)) or min(found.raw.sentences, MOST_WITHOUT_TREES)
-        raw = RawBatches(stream, number, train.batch_sentences, train.batch_words, train.seed)
+        sizes = (max(1, round(objective.raw_batch * most)) for most in (train.batch_sentences, train.batch_words))
+        raw = RawBatches(stream, number, *sizes, train.seed)
     autoencoder = None
     if objective.is_generative:
         has_all = config.data.vocabulary == "all"
