@@ -32,8 +32,9 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
         data, train = config.data, config.train
         stream = RawStream(data.raw, train.seed, data.raw_buffer, data.longest_raw)
         number = round(objective.raw_sentences * len(found.train)) or min(found.raw.sentences, MOST_WITHOUT_TREES)
-        sizes = (max(1, round(objective.raw_batch * most)) for most in (train.batch_sentences, train.batch_words))
-        raw = RawBatches(stream, number, *sizes, train.seed)
+        sentences = max(1, round(objective.raw_batch * train.batch_sentences))
+        words = max(1, round(objective.raw_batch * train.batch_words))
+        raw = RawBatches(stream, number, sentences, words, train.seed)
     autoencoder = None
     if objective.is_generative:
         has_all = config.data.vocabulary == "all"
