@@ -103,6 +103,13 @@ def test_files(tmp_path):
     assert math.isclose(scores[0, 0, 1], -1.0)
 
 
+def test_only_the_star_stands_for_anything(tmp_path):
+    path = tmp_path / "prior.toml"
+    path.write_text('[classes]\nend = ["?", "[x]", "*ing"]\n[[rules]]\nhead = "root"\nmodifier = "end"\nweight = 1.0\n')
+    words = ["a", "?", "x", "[x]", "Singing", "ingot"]
+    assert read_prior(path).scores([words], torch.zeros(1))[0, 0, 1:].tolist() == [0, 1, 0, 1, 1, 0]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -113,6 +120,9 @@ def test_files(tmp_path):
         ("[classes]\nroot = ['a']", "not be called root"),
         ("[[rules]]\nhead = 'verb'\nmodifier = 'noun'\nweight = 1", "rule 1: there is no class 'verb'"),
         ("[[rules]]\nhead = 'root'", "rule 1: needs head, modifier and weight"),
+        ("[[rules]]\nhead = ['root']\nmodifier = 'noun'\nweight = 1", "rule 1: there is no class"),
+        ("classes = 3", "classes must be a table"),
+        ("rules = 3", "and rules a list"),
         ("[arcs", "not a TOML file"),
     ],
 )

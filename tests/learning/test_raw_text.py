@@ -12,7 +12,8 @@ import pytest
 
 import softparse
 from softparse.configuration import ConfigurationError
-from softparse.learning import generative_files
+from softparse.corpus.problems import CorpusError
+from softparse.learning import data, generative_files, objective, raw_setup, self_training
 from softparse.learning.config import configure, settled
 from softparse.learning.loop import Loop
 from softparse.learning.observer import Observer
@@ -197,8 +198,6 @@ def test_self_training(ambiguous, tmp_path):
 
 
 def test_self_training_goes_on_after_its_first_step(ambiguous, tmp_path, monkeypatch):
-    from softparse.learning import self_training
-
     config = configuration(ambiguous, tmp_path / "m", "method=self-training")
     first = []
 
@@ -214,6 +213,22 @@ def test_self_training_goes_on_after_its_first_step(ambiguous, tmp_path, monkeyp
     parser = train(config, resume=True, observer=observer)
     assert len(first) == 1  # the second step; the first was complete
     assert parser.metrics["data"]["parsed"] == 300
+
+
+def test_self_training_anew_takes_nothing_of_an_old_run(ambiguous, tmp_path, monkeypatch):
+    def stopped(*arguments):
+        raise RuntimeError("no more")
+
+    config = configuration(ambiguous, tmp_path / "m", "method=self-training")
+    train(config)
+    (tmp_path / "m.parsed.conllu").write_text("left by an older run")
+    with monkeypatch.context() as context:
+        context.setattr(self_training, "parse_raw", stopped)
+        with pytest.raises(RuntimeError, match="no more"):
+            train(replace(config, train=replace(config.train, seed=2)), force=True)
+    parser = train(replace(config, train=replace(config.train, seed=2)), resume=True)
+    assert parser.metrics["settings"]["train"]["seed"] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
 
 
 def test_training_without_trees(ambiguous, tmp_path):
@@ -233,8 +248,8 @@ def test_training_without_trees(ambiguous, tmp_path):
     more = ("objective.raw=1", f"objective.prior={prior}", "train.epochs=4")
     config = configuration(ambiguous, tmp_path / "m", *more, train=[])
     parser = train(config)
-    data = parser.metrics["data"]
-    assert parser.metrics["best"]["dev"]["uas"] > data["dev_UAS_of_right_branching_trees"] + 10
+    baseline = parser.metrics["data"]["dev_UAS_of_right_branching_trees"]
+    assert parser.metrics["best"]["dev"]["uas"] > baseline + 10
     parse = softparse.load(tmp_path / "m").parse([language.verbs[:1] + language.nouns[:2]])[0]
     assert parse.labels == ["_"] * 3
     assert parse.heads[0] == 0
@@ -317,6 +332,51 @@ def test_as_many_raw_sentences_as_trees_are_drawn(ambiguous, monkeypatch):
     train(configuration(ambiguous, "", *RAW))
     assert len(seen) == 3 * 80
     assert len(set(seen)) > 150  # others in every epoch
+
+
+@pytest.mark.parametrize("number", [0.01, 0.1])
+def test_few_raw_sentences(ambiguous, monkeypatch, number):
+    seen = []
+    step = Loop.step
+    monkeypatch.setattr(Loop, "step", lambda self, update, done: (seen.extend(update.raw), step(self, update, done)))
+    train(configuration(ambiguous, "", *RAW, f"objective.raw_sentences={number}", "train.epochs=2"))
+    assert len(seen) == 2 * max(1, round(80 * number))
+
+
+def test_unknown_words_are_drawn_as_often_as_they_come(ambiguous, tmp_path):
+    """As noise of the output layer: drawn too rarely, they would seem likely everywhere."""
+    config = configuration(ambiguous, "", *RAW, "data.raw_least_count=25", "data.vocabulary=trees", "train.epochs=1")
+    seen = []
+    observer = Observer()
+    observer.started = lambda summary, steps, epochs: seen.append(summary)
+    parser = train(config, observer=observer)
+    known = parser.numbering.generated
+    rate = 1 - sum(known.counts) / (seen[0]["words"] + seen[0]["raw_words"])
+    assert 0.02 < rate < 0.9
+    found = data.load(config.data, True, print)
+    counts = raw_setup._counts(known, found)
+    assert float(counts[1] / counts.sum()) == pytest.approx(rate)
+
+
+def test_a_teacher_of_some_sentences_sees_long_ones_too(ambiguous, monkeypatch):
+    lengths = []
+    original = objective.agreement
+
+    def watched(reading, teacher):
+        lengths.append(max(map(len, reading.sentences)))
+        return original(reading, teacher)
+
+    monkeypatch.setattr(objective, "agreement", watched)
+    more = ("objective.teacher=1", "objective.teacher_from=1", "objective.teacher_part=0.25", "train.batch_words=4000")
+    train(configuration(ambiguous, "", *more, "train.batch_sentences=80"))
+    assert max(lengths) == 6  # batches of sentences of 3 and 6 words
+    assert len(lengths) >= 3
+
+
+def test_raw_text_must_be_a_file(ambiguous):
+    config = configuration(ambiguous, "", *RAW)
+    with pytest.raises(CorpusError, match="must be a file"):
+        train(replace(config, data=replace(config.data, raw=["-"])))
 
 
 @pytest.mark.parametrize(("size", "expected"), [(0.5, 8), (2, 32)])

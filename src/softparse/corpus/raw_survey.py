@@ -11,7 +11,7 @@ from pathlib import Path
 from .conllu import read_all
 from .vocabulary import normal_form
 
-MOST_COUNTED = 2_000_000  # words in memory; beyond that, those seen once so far are forgotten
+MOST_COUNTED = 2_000_000  # words in memory; beyond that, the rare ones so far are forgotten
 SURVEYED_FOR_LETTERS = 20_000  # sentences
 SHORT = 5  # sentences of so many words recur in any two texts
 
@@ -48,10 +48,19 @@ def survey(
         result.recurring += len(words) > SHORT and tuple(words) in known
         result.counts.update(map(normal_form, words))
         if len(result.counts) > most:
-            result.counts = Counter({word: count for word, count in result.counts.items() if count > 1})
+            result.counts = _thinned(result.counts, most // 2)
         if result.sentences <= SURVEYED_FOR_LETTERS:
             result.letters.update("".join(words))
     return result
+
+
+def _thinned(counts: Counter[str], most: int) -> Counter[str]:
+    """The frequent words, at most so many."""
+    least = 1
+    while len(counts) > most:
+        least += 1
+        counts = Counter({word: count for word, count in counts.items() if count >= least})
+    return counts
 
 
 def scripts(letters: Counter[str]) -> Counter[str]:

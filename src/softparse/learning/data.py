@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ..corpus.batches import Tree
@@ -75,6 +76,9 @@ def _raw(
     """A look at the raw text, if there is some."""
     if not config.raw:
         return None
+    for path in config.raw:
+        if path == STANDARD or (Path(path).exists() and not Path(path).is_file()):
+            raise CorpusError(f"{path}: raw text is read again and again, so it must be a file")
     found = survey(config.raw, config.longest_raw, [sentence.words for sentence in dev])
     if not found.sentences:
         raise CorpusError(f"{', '.join(config.raw)}: no raw sentence of at most {config.longest_raw} words "

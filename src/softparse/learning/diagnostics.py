@@ -82,18 +82,12 @@ def _bounds(
     trees, batch, count = reading.trees, reading.batch, IMPORTANCE_SAMPLES
     heads = trees.sample((count,), generator=generator)  # [K, B, n + 1]
     ratio = _log_prior(prior, reading, heads) - trees.log_prob(heads)  # [K, B]
-    if gaussian is None:
-        likelihood = _likelihood(generative, reading, adjacency(heads, reading.scores.dtype), None).sum(-1)
-    else:
-        drawn = [gaussian.sample(generator) for _ in range(count)]
-        likelihood = torch.stack(
-            [
-                _likelihood(generative, reading, adjacency(tree, z.dtype), z).sum(-1)
-                for tree, z in zip(heads, drawn, strict=True)
-            ]
-        )
+    drawn = [None if gaussian is None else gaussian.sample(generator) for _ in range(count)]
+    samples = zip(adjacency(heads, reading.scores.dtype), drawn, strict=True)  # one by one: the softmax is large
+    likelihood = torch.stack([_likelihood(generative, reading, tree, z).sum(-1) for tree, z in samples])
+    if gaussian is not None:
         standard = Gaussian(torch.zeros_like(gaussian.mean), torch.zeros_like(gaussian.log_variance))
-        ratio = ratio + torch.stack([standard.log_prob(z) - gaussian.log_prob(z) for z in drawn])
+        ratio = ratio + torch.stack([standard.log_prob(z) - gaussian.log_prob(z) for z in drawn if z is not None])
     weights = likelihood + ratio
     divergence = trees.kl_uniform() if prior is None else prior.divergence(trees, reading.sentences)
     result = {

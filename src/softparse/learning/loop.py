@@ -89,7 +89,8 @@ class Loop:
             return None
         if self.average is None:
             raise ConfigurationError("objective.teacher is the average of the weights: train.average must not be 0")
-        teacher = copy.deepcopy(self.network).eval().requires_grad_(False)
+        vectors = self.network.words.vectors  # large, and never changed
+        teacher = copy.deepcopy(self.network, {id(vectors): vectors}).eval().requires_grad_(False)
         for parameter, average in zip(teacher.parameters(), self.average.weights, strict=False):
             parameter.data = average
         return teacher
@@ -146,7 +147,7 @@ class Loop:
         """One update. `epochs_done` is how far training is, which sets the learning rate."""
         started = time.perf_counter()
         self.networks.train()
-        step = round(epochs_done / self.config.epochs * self.steps)
+        step = int(epochs_done / self.config.epochs * self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.config, step, self.steps)
         self.optimizer.zero_grad(set_to_none=True)

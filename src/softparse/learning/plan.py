@@ -37,8 +37,8 @@ class RawBatches:
         drawn = self._last[1]
         generator = np.random.default_rng([self.seed, turn, 1])
         lengths = [len(words) for words in drawn]
-        return [[drawn[index] for index in batch]
-                for batch in batched(lengths, self.most_sentences, self.most_words, generator)]  # fmt: skip
+        batches = batched(lengths, self.most_sentences, self.most_words, generator)
+        return [[drawn[index] for index in batch] for batch in batches]
 
 
 def alternating(trees: Sequence[list[int]], raw: Sequence[list[Words]]) -> list[Update]:

@@ -27,8 +27,8 @@ What is not named has weight 0, and a prior with all weights 0 is the uniform on
 
 from __future__ import annotations
 
-import fnmatch
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -98,7 +98,7 @@ class Prior:
 
 @lru_cache(maxsize=100_000)
 def _matches(word: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatch.fnmatchcase(word, pattern) for pattern in patterns)
+    return any(re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), word) for pattern in patterns)
 
 
 def arc_kinds(lengths: Tensor, size: int) -> Tensor:
@@ -155,23 +155,25 @@ def read_prior(path: str | Path) -> Prior:
     for name in table:
         if name not in ("arcs", "root", "classes", "rules"):
             raise ConfigurationError(f"{path}: unknown table {name!r}; there are arcs, root, classes and rules")
-    classes = table.get("classes", {})
+    classes, given_rules = table.get("classes", {}), table.get("rules", [])
+    if not isinstance(classes, Mapping) or not isinstance(given_rules, list):
+        raise ConfigurationError(f"{path}: classes must be a table of lists of words, and rules a list of tables")
     for name, patterns in classes.items():
         if name == ROOT or not isinstance(patterns, list) or not all(isinstance(item, str) for item in patterns):
             raise ConfigurationError(f"{path}: class {name!r} must be a list of words, and not be called root")
     rules = []
-    for number, rule in enumerate(table.get("rules", []), 1):
+    for number, rule in enumerate(given_rules, 1):
         where = f"{path}: rule {number}"
         if not isinstance(rule, Mapping) or set(rule) != {"head", "modifier", "weight"}:
             raise ConfigurationError(f"{where}: needs head, modifier and weight")
         for side in ("head", "modifier"):
-            if rule[side] not in classes and not (side == "head" and rule[side] == ROOT):
+            if rule[side] not in ([*classes, ROOT] if side == "head" else [*classes]):
                 raise ConfigurationError(f"{where}: there is no class {rule[side]!r}")
         rules.append(Rule(rule["head"], rule["modifier"], _weight(rule["weight"], where)))
     arcs, root = (
         _weights(table.get(name, {}), names, f"{path}: {name}") for name, names in (("arcs", ARCS), ("root", ROOTS))
     )
-    return Prior(arcs, root, classes, rules)
+    return Prior(arcs, root, dict(classes), rules)
 
 
 def _weights(table: Any, names: Sequence[str], where: str) -> dict[str, float]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from ..configuration import ConfigurationError
 from ..corpus.batches import Numbering
 from ..corpus.raw import RawStream
+from ..corpus.vocabulary import UNKNOWN_ID, Vocabulary
 from ..model.generative import Generative
 from ..parser import Parser
 from .autoencoder import Autoencoder
@@ -31,7 +33,9 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
     if objective.needs_raw:
         data, train = config.data, config.train
         stream = RawStream(data.raw, train.seed, data.raw_buffer, data.longest_raw)
-        number = round(objective.raw_sentences * len(found.train)) or min(found.raw.sentences, MOST_WITHOUT_TREES)
+        number = max(1, round(objective.raw_sentences * len(found.train)))
+        if not found.train:
+            number = min(found.raw.sentences, MOST_WITHOUT_TREES)
         sentences = max(1, round(objective.raw_batch * train.batch_sentences))
         words = max(1, round(objective.raw_batch * train.batch_words))
         raw = RawBatches(stream, number, sentences, words, train.seed)
@@ -42,10 +46,19 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
         parser.numbering = Numbering(parser.vocabulary, parser.numbering.external, generated)
         with torch.random.fork_rng():  # so that the parser's own random numbers are those of a run without it
             torch.manual_seed(config.train.seed + 1)
-            generative = Generative(config.generative, parser.network, torch.tensor(generated.counts))
+            generative = Generative(config.generative, parser.network, _counts(generated, found))
             generative.to(parser.device)
         autoencoder = Autoencoder(objective, generative, make_prior(config, found), config.train.epochs)
     return Unlabelled(objective, raw, autoencoder, config.train.seed)
+
+
+def _counts(generated: Vocabulary, found: Data) -> Tensor:
+    """How often each word is to be generated; all those that are not known are one word, and a frequent one."""
+    assert found.raw is not None
+    counts = torch.tensor(generated.counts)
+    words = found.raw.words + sum(map(len, found.train))
+    counts[UNKNOWN_ID] = max(1, words - int(counts.sum()))
+    return counts
 
 
 def make_prior(config: Config, found: Data) -> Prior | None:

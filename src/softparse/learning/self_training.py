@@ -18,14 +18,16 @@ import numpy as np
 
 from ..corpus.conllu import read, read_all, write
 from ..corpus.files import replacing
+from ..corpus.problems import CorpusError
 from ..corpus.sentence import Sentence
 from ..parser import Parser
+from . import state
 from .config import Config
 
 FEWEST_WORDS = 2  # a single word is always certain
 CERTAINTY = "certainty"
 
-Run = Callable[[Config], Parser]
+Run = Callable[[Config, bool], Parser]  # a run, which may replace what is there under its name
 
 
 def first_step(output: str | Path) -> Path:
@@ -47,24 +49,34 @@ def _two_steps(
 ) -> Parser:
     first, parsed = first_step(place), place.with_name(f"{place.name}.parsed.conllu")
     epochs = max(1, round(config.train.epochs * 2 / 3))
+
+    def forget() -> None:
+        """From here on neither an old model under this name nor old parses can be taken for this run's."""
+        parsed.unlink(missing_ok=True)
+        if config.data.output:
+            state.begin(place)
+
     supervised = replace(
         config,
         method="joint",
         train=replace(config.train, epochs=epochs),
         objective=replace(config.objective, labelled=0.0, raw=0.0, teacher=0.0),
     )
-    parser = run(replace(supervised, data=replace(config.data, output=str(first))))
+    if not resume:
+        by_first(forget)
+    parser = run(replace(supervised, data=replace(config.data, output=str(first))), False)
 
     def parse() -> None:
         if not (resume and parsed.exists()):
             parse_raw(parser, config, parsed)
 
     by_first(parse)
-    second = run(replace(supervised, data=replace(config.data, parsed=[str(parsed)])))
+    second = run(replace(supervised, data=replace(config.data, parsed=[str(parsed)])), True)
 
     def clean() -> None:
-        shutil.rmtree(first, ignore_errors=True)
         parsed.unlink(missing_ok=True)
+        if first.exists():  # a folder half deleted would be taken for something else
+            shutil.rmtree(first.rename(first.with_name(f".{first.name}.old")), ignore_errors=True)
 
     by_first(clean)
     return second
@@ -78,12 +90,16 @@ def parse_raw(parser: Parser, config: Config, path: Path) -> None:
             every.write(text)
             certainties.append(certainty)
         every.flush()
-        bound = np.quantile(certainties, 1 - min(1.0, config.self_training.kept)) if certainties else 0.0
+        if not certainties:
+            raise CorpusError(
+                f"{', '.join(config.data.raw)}: no raw sentence of {FEWEST_WORDS} to {config.data.longest_raw} words "
+                "to parse (data.longest_raw)"
+            )
+        bound = np.quantile(certainties, 1 - min(1.0, config.self_training.kept))
         with replacing(path) as file:
-            if certainties:
-                for sentence, certainty in zip(read(every.name, "conllu"), certainties, strict=True):
-                    if certainty >= bound:
-                        file.write(write(sentence))
+            for sentence, certainty in zip(read(every.name, "conllu"), certainties, strict=True):
+                if certainty >= bound:
+                    file.write(write(sentence))
 
 
 def _parses(parser: Parser, config: Config) -> Iterator[tuple[bytes, float]]:

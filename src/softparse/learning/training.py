@@ -45,8 +45,8 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
     for doubt in doubts(config):
         watching.warn(doubt)
 
-    def run(config: Config) -> Parser:
-        return _run(config, resume, force, watching, group)
+    def run(config: Config, may_replace: bool = False) -> Parser:
+        return _run(config, resume, force or may_replace, watching, group)
 
     is_orderly = False
     try:

@@ -27,6 +27,11 @@ class Unlabelled:
         if self.raw is None or epoch < self.first:
             return [Update(trees=batch) for batch in batches]
         raw = self.raw.epoch(epoch - self.first)
+        generator = np.random.default_rng([self.seed, epoch, 2])
         if self.config.updates == "alternate" or not batches:
-            return alternating(batches, raw)
-        return joint(batches, raw, lengths, np.random.default_rng([self.seed, epoch, 2]))
+            updates = alternating(batches, raw)
+        else:
+            updates = joint(batches, raw, lengths, generator)
+        for update in updates:  # the teacher may look at the first ones alone, which must not be the short ones
+            generator.shuffle(update.raw)
+        return updates
