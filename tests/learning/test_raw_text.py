@@ -95,6 +95,14 @@ def test_with_all_weights_at_0_nothing_changes(ambiguous, tmp_path, monkeypatch)
     assert not any(update.raw for update in steps)
 
 
+def test_self_training_without_raw_text_is_told(ambiguous):
+    warnings = []
+    observer = Observer()
+    observer.warn = warnings.append
+    train(configuration(ambiguous, "", "method=self-training", "train.epochs=1", raw=False), observer=observer)
+    assert any("needs raw text" in warning for warning in warnings)
+
+
 def test_no_raw_text_no_terms(ambiguous):
     config = settled(configuration(ambiguous, "", *RAW, "objective.teacher=1", "method=self-training", raw=False))
     assert config.method == "joint"

@@ -109,11 +109,15 @@ def settled(config: Config) -> Config:
 def doubts(config: Config) -> list[str]:
     """What a user may not have meant."""
     objective, epochs = config.objective, config.train.epochs
-    if not config.data.raw or config.method == "self-training":
+    if not config.data.raw:
+        return ["method=self-training needs raw text; without it this is training on trees alone"] * (
+            config.method == "self-training"
+        )
+    if config.method == "self-training":
         return []
     if not objective.needs_raw:
         return ["these settings learn nothing from raw text; set objective.raw or objective.teacher, or another preset"]
-    starts = {"raw": objective.raw_from, "teacher": objective.teacher_from}
+    starts = {"labelled": objective.labelled_from, "raw": objective.raw_from, "teacher": objective.teacher_from}
     return [
         f"objective.{name} would count from epoch {first} on, but training ends after epoch {epochs}; "
         f"lower objective.{name}_from"

@@ -39,11 +39,12 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
     `resume` goes on with a run that was stopped, or starts one if there is none; `force` allows to replace a model.
     Returns the best parser.
     """
+    questions = doubts(config)
     config = settled(config)
     group = Group()
     watching = observer if observer and group.is_first else Observer()
-    for doubt in doubts(config):
-        watching.warn(doubt)
+    for question in questions:
+        watching.warn(question)
 
     def run(config: Config, may_replace: bool = False) -> Parser:
         return _run(config, resume, force or may_replace, watching, group)
