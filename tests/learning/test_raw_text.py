@@ -15,12 +15,13 @@ from softparse.configuration import ConfigurationError
 from softparse.corpus.problems import CorpusError
 from softparse.learning import data, generative_files, objective, raw_setup, self_training
 from softparse.learning.config import configure, settled
-from softparse.learning.loop import Loop
+from softparse.learning.loop import Interrupted, Loop
 from softparse.learning.observer import Observer
 from softparse.learning.training import train
 from softparse.parser import ModelError
 from tests.ambiguous import Language
 from tests.conftest import SMALL
+from tests.learning.runs import StopAt
 from tests.learning.test_processes import several
 
 TINY = (
@@ -181,6 +182,26 @@ def test_killed_and_resumed_is_uninterrupted(ambiguous, tmp_path):
     subprocess.run([*command, "-o", str(parts), "--resume"], check=True, capture_output=True)
     for name in ("model.safetensors", "generative.safetensors"):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_other_raw_text_or_another_prior_is_not_resumed(ambiguous, tmp_path):
+    raw, prior = tmp_path / "raw.txt", tmp_path / "prior.toml"
+    lines = (ambiguous / "raw.txt").read_text().splitlines()
+    config = configuration(ambiguous, tmp_path / "m", *RAW, f"objective.prior={prior}")
+    config = replace(config, data=replace(config.data, raw=[str(raw)]))
+    raw.write_text("\n".join(lines) + "\n")
+    prior.write_text("[arcs]\nleft-1 = 1.0\n")
+    with pytest.raises(Interrupted):
+        train(config, observer=StopAt(4))
+    raw.write_text("\n".join(reversed(lines)) + "\n")
+    with pytest.raises(ModelError, match="have changed since"):
+        train(config, resume=True)
+    raw.write_text("\n".join(lines) + "\n")
+    prior.write_text("[arcs]\nleft-1 = 1.5\n")
+    with pytest.raises(ModelError, match="have changed since"):
+        train(config, resume=True)
+    prior.write_text("[arcs]\nleft-1 = 1.0\n")
+    train(config, resume=True)
 
 
 def test_two_processes(ambiguous, tmp_path):

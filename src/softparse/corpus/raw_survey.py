@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -26,6 +27,7 @@ class Survey:
     recurring: int = 0  # of more than `SHORT` words, that are in the development set too
     counts: Counter[str] = field(default_factory=Counter)  # by normal form
     letters: Counter[str] = field(default_factory=Counter)  # of the first sentences
+    checksum: str = ""  # of the sentences in their order
 
     @property
     def scripts(self) -> Counter[str]:
@@ -38,11 +40,13 @@ def survey(
     """Read the files once; memory does not grow with them."""
     result = Survey()
     known = {tuple(words) for words in development if len(words) > SHORT}
+    checksum = hashlib.blake2b(digest_size=16)
     for sentence in read_all(paths):
         words = sentence.words
         if longest and len(words) > longest:
             result.left_out += 1
             continue
+        checksum.update("\x1f".join([*words, ""]).encode())
         result.sentences += 1
         result.words += len(words)
         result.recurring += len(words) > SHORT and tuple(words) in known
@@ -51,6 +55,7 @@ def survey(
             result.counts = _thinned(result.counts, most // 2)
         if result.sentences <= SURVEYED_FOR_LETTERS:
             result.letters.update("".join(words))
+    result.checksum = checksum.hexdigest()
     return result
 
 

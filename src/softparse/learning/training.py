@@ -27,6 +27,7 @@ from .distributed import Group
 from .loop import Interrupted, Loop
 from .new_parser import make_parser
 from .observer import Observer, Record
+from .priors import Prior
 from .raw_setup import make_unlabelled
 from .self_training import first_step, two_steps
 
@@ -127,7 +128,8 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
         parser.to(_device(config, group))
         unlabelled = make_unlabelled(config, found, parser)
         loop = Loop(parser, found, config, group, observer, unlabelled)
-        fingerprint = _fingerprint(found, parser.vocabulary)
+        autoencoder = unlabelled.autoencoder if unlabelled else None
+        fingerprint = _fingerprint(found, parser.vocabulary, autoencoder.prior if autoencoder else None)
         saved = state.load(output, config, fingerprint) if output and resume else None
     if group.size > 1:  # every process has made the same weights; their dropout differs from here on
         torch.manual_seed(config.train.seed + 7919 * (group.rank + 1))
@@ -167,9 +169,8 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
     elif output and group.is_first:  # the best epoch was before the run was resumed
         parser, generative = (folder.load(output), None) if generative is None else generative_files.load(output)
     if generative is not None and group.is_first:
-        assert unlabelled is not None
-        assert unlabelled.autoencoder is not None
-        parser.metrics["autoencoder"] = diagnose(parser, generative, unlabelled.autoencoder.prior, found.dev)
+        assert autoencoder is not None
+        parser.metrics["autoencoder"] = diagnose(parser, generative, autoencoder.prior, found.dev)
         observer.diagnosed(parser.metrics["autoencoder"])
     if output and group.is_first:
         with _telling_place(output):
@@ -229,7 +230,7 @@ def _device(config: Config, group: Group) -> torch.device:
         raise ConfigurationError(f"train.device: {error}") from None
 
 
-def _fingerprint(found: data.Data, vocabulary: Vocabulary) -> str:
+def _fingerprint(found: data.Data, vocabulary: Vocabulary, prior: Prior | None) -> str:
     digest = hashlib.sha256()
     for tree in (*found.train, *found.parsed):
         digest.update(repr((tree.words, tree.heads, tree.labels)).encode())
@@ -237,7 +238,9 @@ def _fingerprint(found: data.Data, vocabulary: Vocabulary) -> str:
         digest.update(repr((sentence.words, sentence.heads, sentence.labels)).encode())
     digest.update(repr(vocabulary.words).encode())
     if found.raw is not None:
-        digest.update(repr((found.raw.sentences, sorted(found.raw.counts.items()))).encode())
+        digest.update(found.raw.checksum.encode())
+    if prior is not None:
+        digest.update(repr(prior.as_table()).encode())
     return digest.hexdigest()
 
 

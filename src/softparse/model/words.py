@@ -17,8 +17,8 @@ from .dropout import dropped
 @dataclass(frozen=True)
 class WordConfig:
     dimension: int = at_least(100, 1)
-    # A word seen c times (in what the vocabulary is of) is unknown with probability rate / (rate + c), and then its external vector is
-    # dropped too half of the time (Kiperwasser & Goldberg).
+    # A word that the vocabulary counts c times is unknown with probability rate / (rate + c), and then its external
+    # vector is dropped too half of the time (Kiperwasser & Goldberg).
     dropout_rate: float = at_least(0.25, 0.0)
     # What comes after is dropped with this probability, the same features all over a sentence.
     dropout: float = at_least(0.0, 0.0, below=1.0)
