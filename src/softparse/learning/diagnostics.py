@@ -13,7 +13,7 @@ the arc to their head.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -43,14 +43,16 @@ def diagnose(
     if not chosen:
         return {}
     training = parser.network.training, generative.training
-    parser.network.eval(), generative.eval()
+    parser.network.eval()
+    generative.eval()
     generator = torch.Generator().manual_seed(seed)
     totals: dict[str, float] = {}
     for reading, gold in _readings(parser, chosen):
         gaussian = generative.gaussian(reading.encoded, reading.batch.lengths)
         _add(totals, _bounds(generative, reading, prior, gaussian, generator))
         _add(totals, _perplexities(generative, reading, gold, gaussian, generator))
-    parser.network.train(training[0]), generative.train(training[1])
+    parser.network.train(training[0])
+    generative.train(training[1])
     return _report(totals, len(chosen))
 
 
@@ -70,9 +72,6 @@ def _readings(parser: Parser, sentences: Sequence[Sentence]) -> Iterator[tuple[R
         for row, sentence in enumerate(group):
             gold[row, 1 : len(sentence) + 1] = torch.tensor(sentence.heads)
         yield Reading(parser.network, words, batch, parser.config.decoding.single_root), gold
-
-
-Decode = Callable[[Tensor], Tensor]
 
 
 def _bounds(

@@ -11,9 +11,6 @@ from torch import Tensor
 from ..corpus.batches import Batch
 from ..trees import ProjectiveTrees
 
-ARC_LOSSES = ("crf", "heads", "hinge")
-LABEL_LOSSES = ("cross-entropy", "hinge")
-
 
 def arc_loss(kind: str, scores: Tensor, batch: Batch, single_root: bool) -> Tensor:
     """Of scores [B, n + 1, n + 1] for the batch's heads."""
