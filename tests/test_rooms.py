@@ -13,7 +13,7 @@ MAY_IMPORT = {
     "corpus": set(),
     "drawing": set(),
     "evaluation": {"corpus"},
-    "model": {"configuration", "corpus"},
+    "model": {"configuration", "corpus", "trees"},
     "parser": {"configuration", "corpus", "model", "trees"},
     "learning": {"configuration", "corpus", "evaluation", "model", "parser", "trees"},
     "experiment": {"configuration", "corpus", "evaluation", "learning", "parser"},

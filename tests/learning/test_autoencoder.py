@@ -10,10 +10,14 @@ from softparse.corpus.batches import Numbering, Tree
 from softparse.corpus.sentence import Sentence
 from softparse.corpus.vocabulary import Vocabulary
 from softparse.learning.autoencoder import Autoencoder, ObjectiveConfig
+from softparse.learning.clock import Clock
+from softparse.learning.config import Config
 from softparse.learning.diagnostics import diagnose
+from softparse.learning.objective import Objective
 from softparse.learning.priors import Prior
 from softparse.learning.reading import Reading
 from softparse.learning.teacher import agreement
+from softparse.learning.unlabelled import Unlabelled
 from softparse.model.generative import Generative, GenerativeConfig
 from softparse.model.network import ModelConfig
 from softparse.parser import DecodingConfig, Parser, ParserConfig
@@ -144,22 +148,33 @@ def test_trees_that_are_known_are_used():
 
 def test_partial_trees_are_restricted_to_their_completions():
     parser, generative = made()
-    partial = [dataclasses.replace(TREES[0], heads=[2, -1, 2, -1]), TREES[1]]
-    read = reading(parser, trees=partial)
-    config = ObjectiveConfig(
-        labelled=1.0, raw=1.0, labelled_from=1, raw_from=2, estimator="score-function", samples=4000
-    )
+    read = reading(parser, trees=[dataclasses.replace(TREES[0], heads=[2, -1, 2, -1])])
+    config = ObjectiveConfig(raw=1.0, raw_from=2, estimator="score-function", samples=4000)
     autoencoder = Autoencoder(config, generative, None, 9)
     losses, chances = losses_by_tree(generative, read, 0)
     fits = torch.tensor([tree[1] == 2 and tree[3] == 2 for tree in oracle.trees(4, single_root=True, projective=True)])
-    other, _ = losses_by_tree(generative, read, 1)
-    known = other[oracle.trees(3, single_root=True, projective=True).index((-1, *TREES[1].heads))]
-    expected = torch.dot(losses[fits], chances[fits] / chances[fits].sum()) + known
+    expected = torch.dot(losses[fits], chances[fits] / chances[fits].sum())
     torch.testing.assert_close(
-        autoencoder.labelled(read, 1)["reconstruction"].value.detach(), expected, atol=0.05, rtol=0
+        autoencoder.partial(read, 1)["reconstruction"].value.detach(), expected, atol=0.05, rtol=0
     )
-    # Before raw text comes in there is no term for what is not known, and only for it.
-    torch.testing.assert_close(autoencoder.labelled(read, 0)["reconstruction"].value, known)
+
+
+@pytest.mark.parametrize(("labelled", "raw"), [(0.7, 0.3), (0.0, 0.3), (0.7, 0.0)])
+def test_partial_trees_count_like_raw_sentences_and_whole_ones_by_themselves(labelled, raw):
+    parser, generative = made(latent=True)
+    trees = [dataclasses.replace(TREES[0], heads=[2, -1, 2, -1]), TREES[1]]
+    settings = {"labelled": labelled, "raw": raw, "labelled_from": 1, "raw_from": 2, "kl_trees": 0.5}
+    config = build(Config, {"objective": {**settings, "estimator": "marginals"}})
+    autoencoder = Autoencoder(config.objective, generative, None, 9)
+    objective = Objective(parser, config, Unlabelled(config.objective, None, autoencoder, 1), None, Clock())
+    whole = {"reconstruction", "kl_latent"} if labelled else set()
+    partial = {"partial_reconstruction", "partial_kl_latent", "partial_kl_trees"} if raw else set()
+    alone = {name: value for tree in trees for name, value in objective.learn([tree], [], (1, 1), 1).items()}
+    for epoch, expected in (0, whole), (1, whole | partial):  # before raw text comes in, what is not known has no term
+        sums = objective.learn(trees, [], (1, 1), epoch)
+        assert set(sums) == {"arcs", "labels", "words"} | expected
+        for name in expected - {"reconstruction", "partial_reconstruction"}:  # which depend on a sample
+            assert sums[name] == pytest.approx(alone[name])
 
 
 def test_the_latent_variable_has_its_divergence():

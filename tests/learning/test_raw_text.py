@@ -223,7 +223,10 @@ def test_self_training(ambiguous, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
     with pytest.raises(ModelError, match="there is a model already"):
         train(config)
-    assert train(config, resume=True).metrics["best"] == parser.metrics["best"]
+    assert parser.metrics["settings"]["method"] == "self-training"
+    assert train(config, resume=True).metrics == parser.metrics
+    with pytest.raises(ModelError, match=r"complete, with other settings .*self_training\.kept"):
+        train(replace(config, self_training=replace(config.self_training, kept=0.2)), resume=True)
 
 
 def test_self_training_goes_on_after_its_first_step(ambiguous, tmp_path, monkeypatch):

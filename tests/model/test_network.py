@@ -7,9 +7,10 @@ from softparse.configuration import build
 from softparse.corpus.batches import Numbering
 from softparse.corpus.sentence import Sentence
 from softparse.corpus.vocabulary import Vocabulary
-from softparse.model import scorers
+from softparse.model import highest, joining, scorers
 from softparse.model.characters import CharacterConfig, CharacterEncoder, reversed_within
-from softparse.model.encoder import Mirrored
+from softparse.model.encoder import Encoder, EncoderConfig
+from softparse.model.joining import Mirrored
 from softparse.model.network import ModelConfig, Network
 
 SENTENCES = [["They", "walk", "the", "dog", "."], ["Yes"], ["A", "12", "b", "They", "unfathomably", "c", "d"]]
@@ -102,6 +103,50 @@ def test_reading_backwards_has_its_gradient():
     assert torch.equal(Mirrored.apply(states, rows)[0, 0], states[2, 0])
     assert torch.equal(Mirrored.apply(states, rows)[1, 1], states[1, 1])
     assert torch.autograd.gradcheck(lambda x: Mirrored.apply(x, rows), states)
+
+
+def test_kernels_between_layers_are_the_plain_operations(monkeypatch):
+    """Values and gradients, also of sentences of one word and of padding."""
+    torch.manual_seed(3)
+    encoder = Encoder(EncoderConfig(layers=3, hidden=5, dropout=0.4), 4).double()
+    inputs, lengths = torch.randn(4, 7, 4).double(), torch.tensor([6, 1, 3, 5])
+
+    def values_and_gradients():
+        torch.manual_seed(4)
+        mine = inputs.clone().requires_grad_()
+        encoded = encoder(mine, lengths)
+        encoder.zero_grad()
+        (encoded.states.square().sum() + encoded.backwards.sin().sum() + encoded.forwards.cos().sum()).backward()
+        gradients = [parameter.grad.clone() for parameter in encoder.parameters()]
+        return [encoded.states, encoded.forwards, encoded.backwards, mine.grad, *gradients]
+
+    with_kernels = values_and_gradients()
+    monkeypatch.setattr(joining, "HAVE_NUMBA", False)
+    plainly = values_and_gradients()
+    for mine, other in zip(with_kernels, plainly, strict=True):
+        torch.testing.assert_close(mine, other)
+    assert with_kernels[0].eq(0).any()  # something was dropped
+
+
+def test_a_part_of_what_is_encoded():
+    encoder = Encoder(EncoderConfig(layers=2, hidden=5), 4)
+    inputs, lengths = torch.randn(3, 7, 4), torch.tensor([6, 2, 3])
+    whole, part = encoder(inputs, lengths), encoder(inputs, lengths).rows(1, 3, 4)
+    for name in "words", "states", "forwards", "backwards":
+        assert torch.equal(getattr(part, name), getattr(whole, name)[1:3, :4])
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_highest_is_the_plain_operations(width):
+    torch.manual_seed(5)
+    table = torch.randn(9, width, 6, dtype=torch.float64, requires_grad=True)
+    spellings = torch.tensor([[3, 4, 5, 6, 7, 8], [5, 0, 0, 0, 0, 0], [8, 6, 3, 0, 0, 0]])
+    weights = torch.randn(3, 6, dtype=torch.float64)
+    results = [function(table, spellings) for function in (highest.highest, highest.plainly)]
+    torch.testing.assert_close(*results)
+    torch.testing.assert_close(*(torch.autograd.grad((result * weights).sum(), table)[0] for result in results))
+    twice = torch.tensor([[8, 8, 3]])  # one letter twice, where torch's own maximum loses half of the gradient
+    assert torch.autograd.gradcheck(lambda values: highest.highest(values, twice), table)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5])

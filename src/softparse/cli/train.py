@@ -70,6 +70,7 @@ def train(trees, dev, raw, output, preset, file, assignments, vectors, init, res
     from ..learning.config import configure
     from ..learning.loop import Interrupted
     from ..learning.training import train as run
+    from ..parser import folder
 
     given = {"train": list(trees), "dev": list(dev), "raw": list(raw)}
     given |= {"output": output, "vectors": vectors, "init": init}
@@ -85,11 +86,14 @@ def train(trees, dev, raw, output, preset, file, assignments, vectors, init, res
         observer: Observer = Screen() if is_first else Observer()
         if is_first and TensorBoard.is_installed():
             observer = Observers(observer, TensorBoard(f"{output}.tensorboard"))
+        if preset.startswith("paper-vae") and not config.data.raw:
+            observer.warn(f"the preset {preset} is for trees and raw text (--raw); this trains on trees alone")
         try:
             run(config, resume=resume, force=force, observer=observer)
         except Interrupted:
             if is_first:
-                click.echo(f"stopped; the best model so far is in {output}, and --resume goes on from here", err=True)
+                where = f"the best model so far is in {output}, and " if folder.is_model(output) else ""
+                click.echo(f"stopped; {where}--resume goes on from here", err=True)
             sys.exit(1)
     if is_first:
         click.echo(f"the model is in {output}", err=True)

@@ -103,17 +103,17 @@ class Autoencoder:
         self.config, self.generative, self.prior, self.epochs = config, generative, prior, epochs
 
     def labelled(self, reading: Reading, epoch: int) -> Terms:
-        """Terms of sentences with trees."""
-        heads = reading.batch.heads
-        assert heads is not None
-        is_partial = ((heads < 0) & reading.batch.is_word).any(1)
-        if self.config.has_raw(epoch) and is_partial.any():
-            # A sentence whose tree is complete has no other completion: it gets its own tree.
-            return self._expected(reading, reading.trees.given(heads), epoch)
+        """Terms of sentences with whole trees."""
+        assert reading.batch.heads is not None
         latent, terms = self._latent(reading, epoch, self.config.labelled_from)
-        loss = self._loss(reading, adjacency(heads, reading.scores.dtype), latent)
-        terms["reconstruction"] = Term(loss[~is_partial].sum())
+        loss = self._loss(reading, adjacency(reading.batch.heads, reading.scores.dtype), latent)
+        terms["reconstruction"] = Term(loss.sum())
         return terms
+
+    def partial(self, reading: Reading, epoch: int) -> Terms:
+        """Terms of sentences with partial trees."""
+        assert reading.batch.heads is not None
+        return self._expected(reading, reading.trees.given(reading.batch.heads), epoch)
 
     def raw(self, reading: Reading, epoch: int) -> Terms:
         """Terms of sentences whose trees are not known."""

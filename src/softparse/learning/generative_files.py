@@ -39,6 +39,10 @@ def own(generative: Generative, parser: Parser) -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in generative.state_dict().items() if tensor.data_ptr() not in shared}
 
 
+def _forms(tensors: dict[str, torch.Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
+    return {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
+
+
 def load(path: str | Path) -> tuple[Parser, Generative]:
     """A parser with the generative model that it was trained with."""
     path = Path(path)
@@ -55,7 +59,7 @@ def load(path: str | Path) -> tuple[Parser, Generative]:
     parser.numbering = Numbering(parser.vocabulary, parser.numbering.external, words)
     generative = Generative(config, parser.network, torch.tensor(words.counts))
     wanted = own(generative, parser)
-    if {name: tensor.shape for name, tensor in wanted.items()} != {name: t.shape for name, t in weights.items()}:
+    if _forms(wanted) != _forms(weights):
         raise ModelError(f"{path}: {WEIGHTS} does not fit {DESCRIPTION}")
     generative.load_state_dict(weights, strict=False)
     return parser, generative.eval()

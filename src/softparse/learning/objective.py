@@ -16,7 +16,7 @@ from ..corpus.batches import Tree
 from ..corpus.sentence import UNKNOWN
 from ..model.network import Network
 from ..parser import Parser
-from .autoencoder import Term, Terms
+from .autoencoder import Autoencoder, Term, Terms
 from .clock import Clock
 from .config import Config
 from .divergence import all_finite
@@ -26,7 +26,8 @@ from .reading import Reading
 from .teacher import agreement
 from .unlabelled import Unlabelled
 
-TERMS = ("arcs", "labels", "reconstruction", "kl_latent", "kl_trees")
+TERMS = ("arcs", "labels", "reconstruction", "kl_latent", "partial_reconstruction", "partial_kl_latent",
+         "partial_kl_trees")  # fmt: skip
 RAW_TERMS = ("reconstruction", "kl_latent", "kl_trees", "teacher")
 NAMES = (*TERMS, "words", *(f"raw_{name}" for name in RAW_TERMS), "raw_words")
 
@@ -50,6 +51,8 @@ class Objective:
         Both are read at once, which takes much less time than one after the other. Returns the losses.
         """
         with self.clock("batches"):
+            if self.autoencoder is not None:
+                trees = sorted(trees, key=_is_partial)
             every = [*trees, *(Tree(words, [UNKNOWN] * len(words), ["_"] * len(words)) for words in raw)]
             batch = self.parser.numbering.training_batch(every).to(self.parser.device)
         reading = Reading(self.parser.network, [tree.words for tree in every], batch, self.single_root)
@@ -60,7 +63,7 @@ class Objective:
         terms: Terms = {}
         sums: Sums = {}
         if trees:
-            terms |= _weighted(self._of_trees(parts[0], epoch), 1 / divisors[0])
+            terms |= _weighted(self._of_trees(parts[0], sum(map(_is_partial, trees)), epoch), 1 / divisors[0])
             sums["words"] = sum(map(len, trees))
         if raw:
             found = self._of_raw(parts[-1], epoch)
@@ -70,7 +73,7 @@ class Objective:
             sum(term.weight * term.value for term in terms.values()).backward()  # type: ignore[union-attr]
         return {name: float(term.value.detach()) for name, term in terms.items()} | sums
 
-    def _of_trees(self, reading: Reading, epoch: int) -> Terms:
+    def _of_trees(self, reading: Reading, partial: int, epoch: int) -> Terms:
         batch = reading.batch
         with self.clock("losses"):
             assert batch.heads is not None
@@ -80,9 +83,22 @@ class Objective:
                 "arcs": Term(arc_loss(self.train.arc_loss, reading.scores, batch, self.single_root)),
                 "labels": Term(label_loss(self.train.label_loss, scores, batch.labels), self.train.label_weight),
             }
-        if self.autoencoder is not None and self.config.has_labelled(epoch):
+        if self.autoencoder is not None:
             with self.clock("decoder"):
-                terms |= _weighted(self.autoencoder.labelled(reading, epoch), self.config.labelled)
+                terms |= self._generative(self.autoencoder, reading, partial, epoch)
+        return terms
+
+    def _generative(self, autoencoder: Autoencoder, reading: Reading, partial: int, epoch: int) -> Terms:
+        """Bounds of sentences with trees, the last ones of which are `partial`: those count like raw ones."""
+        whole = len(reading.sentences) - partial
+        terms: Terms = {}
+        if whole and self.config.has_labelled(epoch):
+            part = reading.part(0, whole) if partial else reading
+            terms |= _weighted(autoencoder.labelled(part, epoch), self.config.labelled)
+        if partial and self.config.has_raw(epoch):
+            part = reading.part(whole, whole + partial) if whole else reading
+            found = _weighted(autoencoder.partial(part, epoch), self.config.raw)
+            terms |= {f"partial_{name}": term for name, term in found.items()}
         return terms
 
     def _of_raw(self, reading: Reading, epoch: int) -> Terms:
@@ -98,6 +114,10 @@ class Objective:
                 scale = float(reading.batch.lengths.sum() / taught.batch.lengths.sum())
                 terms["teacher"] = Term(scale * agreement(taught, self.teacher), self.config.teacher)
         return terms
+
+
+def _is_partial(tree: Tree) -> bool:
+    return UNKNOWN in tree.heads
 
 
 def _weighted(terms: Terms, weight: float) -> Terms:

@@ -41,6 +41,6 @@ class Reading:
         """Some of the sentences, which have been read together with the others."""
         part = Reading(self.network, self.sentences[start:stop], self.batch.rows(start, stop), self.single_root)
         size = part.batch.words.shape[1]
-        part.encoded = Encoded(*(tensor[start:stop, :size] for tensor in self.encoded))
+        part.encoded = self.encoded.rows(start, stop, size)
         part.views = Views(*(tensor[start:stop, :size] for tensor in self.views))
         return part

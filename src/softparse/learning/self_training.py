@@ -7,6 +7,7 @@ many raw ones, that is 2·E·L; here ⅔·E epochs of L, and then ⅔·E epochs 
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,13 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
+from ..configuration import as_json
 from ..corpus.conllu import read, read_all, write
 from ..corpus.files import replacing
 from ..corpus.problems import CorpusError
 from ..corpus.sentence import Sentence
-from ..parser import Parser
+from ..parser import Parser, folder
 from . import state
 from .config import Config
+from .distributed import Group
 
 FEWEST_WORDS = 2  # a single word is always certain
 CERTAINTY = "certainty"
@@ -35,13 +38,16 @@ def first_step(output: str | Path) -> Path:
     return Path(output).with_name(f"{Path(output).name}.first")
 
 
-def two_steps(config: Config, run: Run, by_first: Callable[[Callable[[], None]], None], resume: bool) -> Parser:
-    """Both steps. `run` trains, `by_first` is for what one process does; what is finished already is not done again if
-    this is to `resume`."""
-    if not config.data.output:
-        with tempfile.TemporaryDirectory() as folder:
-            return _two_steps(config, Path(folder) / "model", run, by_first, resume)
-    return _two_steps(config, Path(config.data.output), run, by_first, resume)
+def two_steps(config: Config, run: Run, group: Group, resume: bool) -> Parser:
+    """Both steps. `run` trains; what is finished already is not done again if this is to `resume`."""
+    if config.data.output:
+        return _two_steps(config, Path(config.data.output), run, group.by_first, resume)
+    temporary = group.by_first(tempfile.mkdtemp)
+    try:
+        return _two_steps(config, Path(temporary) / "model", run, group.by_first, resume)
+    finally:
+        if group.is_first:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _two_steps(
@@ -72,8 +78,11 @@ def _two_steps(
 
     by_first(parse)
     second = run(replace(supervised, data=replace(config.data, parsed=[str(parsed)])), True)
+    second.metrics["settings"] = json.loads(as_json(config))  # of both steps
 
     def clean() -> None:
+        if config.data.output:
+            folder.update_texts(second, place)
         parsed.unlink(missing_ok=True)
         if first.exists():  # a folder half deleted would be taken for something else
             shutil.rmtree(first.rename(first.with_name(f".{first.name}.old")), ignore_errors=True)

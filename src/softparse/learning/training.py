@@ -57,7 +57,7 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
         elif config.data.output and group.by_first(lambda: _is_done(config, resume, force)):
             parser = _complete(config.data.output, watching)
         else:
-            parser = two_steps(config, run, group.by_first, resume)
+            parser = two_steps(config, run, group, resume)
         is_orderly = True
         return parser
     except Interrupted:  # which all processes are, at the same step
@@ -85,16 +85,28 @@ def _is_done(config: Config, resume: bool, force: bool) -> bool:
     """Whether a run in two steps is complete; raises if the run may not have its name."""
     output = config.data.output
     folder.refuse_other_content(output)
-    has_model = (Path(output) / folder.CONFIG).exists()
+    has_model = folder.is_model(output)
     is_open = state.is_open(output) or first_step(output).exists() or state.is_open(first_step(output))
     _refuse_to_replace(output, has_model, is_open, resume or force)
-    return resume and has_model and not is_open
+    is_done = resume and has_model and not is_open
+    if is_done:
+        _refuse_other_settings(config)
+    return is_done
 
 
 def _refuse_to_replace(output: str, has_model: bool, is_open: bool, is_allowed: bool) -> None:
     if not is_allowed and (has_model or is_open):
         there = "a model" if has_model else "a run that was stopped"
         raise ModelError(f"{output}: there is {there} already; use --resume, --force or another name")
+
+
+def _refuse_other_settings(config: Config) -> None:
+    """What is complete was not trained with these settings, if they differ."""
+    output = config.data.output
+    different = state.differences(folder.load(output).metrics.get("settings", {}), config)
+    if different:
+        raise ModelError(f"{output}: training is complete, with other settings ({', '.join(different[:5])}); "
+                         "use --force to train anew, or another name")  # fmt: skip
 
 
 def _begin(config: Config, resume: bool, force: bool) -> bool:
@@ -104,13 +116,9 @@ def _begin(config: Config, resume: bool, force: bool) -> bool:
     """
     output = config.data.output
     folder.refuse_other_content(output)
-    is_open, has_model = state.is_open(output), (Path(output) / folder.CONFIG).exists()
+    is_open, has_model = state.is_open(output), folder.is_model(output)
     if resume and has_model and not is_open:
-        settings = folder.load(output).metrics.get("settings", {})
-        different = state.differences(settings, config)
-        if different:
-            raise ModelError(f"{output}: training is complete, with other settings ({', '.join(different[:5])}); "
-                             "use --force to train anew, or another name")  # fmt: skip
+        _refuse_other_settings(config)
         return False
     if not resume:
         _refuse_to_replace(output, has_model, is_open, force)
@@ -147,7 +155,7 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
         best[:] = [{name: tensor.detach().clone() for name, tensor in loop.networks.state_dict().items()}]
         if output:
             is_begun = any(entry.get("is_best") for entry in loop.progress.history[:-1])
-            write = folder.update if is_begun and (Path(output) / folder.CONFIG).exists() else folder.write
+            write = folder.update if is_begun and folder.is_model(output) else folder.write
             with _telling_place(output):
                 write(parser, output, {state.HISTORY: _lines(loop.progress.history).encode(), **_generative(loop)})
 

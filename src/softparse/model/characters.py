@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..configuration import at_least, choice
+from .highest import highest
 
 
 @dataclass(frozen=True)
@@ -46,21 +47,9 @@ class CharacterEncoder(nn.Module):
         ], -1)  # fmt: skip
 
     def _convolution(self, spellings: Tensor) -> Tensor:
-        """The maximum over the letters of what each filter sees around them.
-
-        There are fewer characters than letters in a batch, so the filters are applied to the characters, and what a
-        filter sees is a sum of rows of that table. Only real letters are looked at: most words are short.
-        """
-        width, output = self.config.width, self.config.output
         characters = nn.functional.dropout(self.embedding.weight, self.config.dropout, self.training)
-        table = self.filters(characters).view(-1, output)  # a row for each character at each place under the filter
-        padded = nn.functional.pad(spellings, (width // 2, width - 1 - width // 2))
-        is_letter = spellings > 0
-        around = padded.unfold(1, width, 1)[is_letter]  # [letters, width]
-        rows = around * width + torch.arange(width, device=around.device)
-        features = nn.functional.embedding_bag(rows, table, mode="sum")
-        highest = torch.segment_reduce(features, "max", lengths=is_letter.sum(1), unsafe=True)
-        return (highest + self.bias).relu()
+        table = self.filters(characters).unflatten(-1, (self.config.width, self.config.output))
+        return (highest(table, spellings) + self.bias).relu()
 
     @staticmethod
     def _last(lstm: nn.LSTM, letters: Tensor, lengths: Tensor) -> Tensor:

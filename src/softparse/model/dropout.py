@@ -12,5 +12,11 @@ def dropped(states: Tensor, probability: float, training: bool, time: int = 1) -
         return states
     shape = list(states.shape)
     shape[time] = 1
-    mask = (torch.rand(shape, device=states.device) >= probability).to(states.dtype)
-    return states * (mask / (1 - probability))
+    return states * dropout_mask(states.new_ones(shape), probability, training)
+
+
+def dropout_mask(ones: Tensor, probability: float, training: bool) -> Tensor:
+    """What to multiply with, of the shape of `ones`."""
+    if not training or probability == 0:
+        return ones
+    return (torch.rand(ones.shape, device=ones.device) >= probability).to(ones.dtype) / (1 - probability)

@@ -6,14 +6,16 @@ comes last and cannot reach a word, and a word's state does not depend on what i
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
 
 from ..configuration import at_least
-from .dropout import dropped
+from .dropout import dropout_mask
+from .joining import Mirrored, joined, put_together
 
 
 @dataclass(frozen=True)
@@ -23,13 +25,30 @@ class EncoderConfig:
     dropout: float = at_least(0.0, 0.0, below=1.0)  # of the input of every layer but the first, and of the output
 
 
-class Encoded(NamedTuple):
+class Encoded:
     """A batch as the encoder sees it, [B, n + 1, ...] each."""
 
-    words: Tensor  # what it reads
-    forwards: Tensor  # states of the first layer: the one at k has read the root and words 1 … k,
-    backwards: Tensor  # and this one words n … k
-    states: Tensor  # of the last layer, 2·hidden
+    def __init__(self, words: Tensor, first: tuple[Tensor, Tensor, Tensor], states: Tensor):
+        self.words = words  # what it reads
+        self.states = states  # of the last layer, 2·hidden
+        self._ahead, self._back, self._mirror = first
+
+    @cached_property
+    def forwards(self) -> Tensor:
+        """States of the first layer: the one at k has read the root and words 1 … k."""
+        return self._ahead.transpose(0, 1)
+
+    @cached_property
+    def backwards(self) -> Tensor:
+        """And this one words n … k."""
+        return Mirrored.apply(self._back, self._mirror).transpose(0, 1)
+
+    def rows(self, start: int, stop: int, size: int) -> Encoded:
+        """Some of the sentences, up to position `size`."""
+        part = copy(self)
+        for name in "words", "states", "forwards", "backwards":
+            setattr(part, name, getattr(self, name)[start:stop, :size])
+        return part
 
 
 class Encoder(nn.Module):
@@ -49,36 +68,17 @@ class Encoder(nn.Module):
         position = torch.arange(size, device=inputs.device)[:, None]
         place = torch.where(position <= lengths, lengths - position, position)  # [n + 1, B]
         mirror = place * batch + torch.arange(batch, device=inputs.device)  # rows of [(n + 1)·B, d]; its own inverse
-        states = inputs.transpose(0, 1)  # time first, as the LSTM's kernels like it
-        first: list[Tensor] = []
-        for forward, backward in zip(self.forwards, self.backwards, strict=True):
-            if first:
-                states = dropped(states, self.config.dropout, self.training, time=0)
-            ahead = forward(states)[0]
-            back = Mirrored.apply(backward(Mirrored.apply(states, mirror))[0], mirror)
-            first = first or [ahead, back]
-            states = torch.cat([ahead, back], -1)
-        states = dropped(states, self.config.dropout, self.training, time=0)
-        return Encoded(inputs, *(tensor.transpose(0, 1) for tensor in (*first, states)))
-
-
-class Mirrored(torch.autograd.Function):
-    """Sentences read backwards. The rows are their own inverse, so the gradient is mirrored in the same way; torch's
-    own look-up would have to sum up gradients, in case a row was taken twice."""
-
-    @staticmethod
-    def forward(ctx: Any, states: Tensor, rows: Tensor) -> Tensor:
-        ctx.rows = rows
-        return _taken(states, rows)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return _taken(gradients[0], ctx.rows), None
-
-
-def _taken(states: Tensor, rows: Tensor) -> Tensor:
-    """[n + 1, B, d] with row `rows[i, b]` of the flat states at i, b."""
-    return states.flatten(0, 1).index_select(0, rows.flatten()).view_as(states)
+        states = inputs.transpose(0, 1).contiguous()  # time first, as the LSTM's kernels like it
+        reverse = Mirrored.apply(states, mirror)
+        first: tuple[Tensor, Tensor, Tensor] | None = None
+        for layer, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True), 1):
+            ahead, back = forward(states)[0], backward(reverse)[0]
+            first = first or (ahead, back, mirror)
+            mask = dropout_mask(inputs.new_ones(batch, self.dimension), self.config.dropout, self.training)
+            if layer < len(self.forwards):
+                states, reverse = joined(ahead, back, mirror, mask)
+        assert first is not None
+        return Encoded(inputs, first, put_together(ahead, back, mirror, mask))
 
 
 def _lstm(inputs: int, hidden: int) -> nn.LSTM:

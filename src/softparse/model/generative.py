@@ -61,8 +61,10 @@ class Generative(nn.Module):
         if config.tied:
             if self.output.linear is None or self.output.linear.weight.shape != network.words.embedding.weight.shape:
                 raise ConfigurationError(
-                    "generative.tied needs an output layer other than adaptive, the parser's own vocabulary "
-                    "(data.vocabulary=all), and generative.decoder.hidden equal to model.words.dimension"
+                    "generative.tied needs an output layer other than adaptive, a parser that knows all words that "
+                    "are generated (data.vocabulary=all, or raw_least_count so high that raw text adds none), and "
+                    f"generative.decoder.hidden equal to model.words.dimension (now {config.decoder.hidden} and "
+                    f"{network.words.embedding.embedding_dim})"
                 )
             self.output.linear.weight = network.words.embedding.weight
 

@@ -63,11 +63,12 @@ class WordRepresentation(nn.Module):
             drop &= batch.is_word
             words = torch.where(drop, UNKNOWN_ID, words)
             external = torch.where(drop & (torch.rand(words.shape, device=words.device) < 0.5), 0, external)
-        parts = [self.embedding(words)]
+        # Time first, as the encoder wants it.
+        parts = [self.embedding(words.t())]
         if self.vectors.shape[1]:
-            vectors = self.vectors[external]
+            vectors = self.vectors[external.t()]
             parts.append(vectors if self.mapping is None else self.mapping(vectors))
         if self.characters is not None:
             # Not by indexing, whose gradient is summed in another order at every call.
-            parts.append(nn.functional.embedding(batch.forms, self.characters(batch.spellings)))
-        return dropped(torch.cat(parts, -1), self.config.dropout, self.training)
+            parts.append(nn.functional.embedding(batch.forms.t(), self.characters(batch.spellings)))
+        return dropped(torch.cat(parts, -1), self.config.dropout, self.training, time=0).transpose(0, 1)

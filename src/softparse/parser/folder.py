@@ -65,6 +65,10 @@ def write(parser: Parser, folder: str | Path, files: Mapping[str, bytes] | None 
             shutil.rmtree(temporary, ignore_errors=True)
 
 
+def is_model(folder: str | Path) -> bool:
+    return (Path(folder) / CONFIG).exists()
+
+
 def refuse_other_content(folder: str | Path) -> None:
     """Raise unless there is nothing under this name, an empty folder, or a model: nothing else is ever replaced."""
     folder = Path(folder)
