@@ -18,13 +18,13 @@ MAY_IMPORT = {
     "learning": {"configuration", "corpus", "evaluation", "model", "parser", "trees"},
     "experiment": {"configuration", "corpus", "evaluation", "learning", "parser"},
     "demonstration": {"trees", "drawing"},
-    "ext": {"corpus", "learning"},
+    "ext": {"corpus", "drawing", "learning", "parser", "trees"},
     "cli": {"corpus", "demonstration", "drawing", "evaluation", "experiment", "ext", "learning", "parser"},
     "__main__": {"cli"},
 }
 ROOMS = list(MAY_IMPORT)
 CORE = {"torch", "numpy", "numba", "llvmlite", "safetensors", "click", "tqdm"}
-EXTRAS = {"gensim"}  # at the edges only
+EXTRAS = {"gensim", "spacy", "srsly", "ray", "IPython"}  # at the edges only
 
 
 def room(path):
