@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Generator
+from typing import Any
 
 import click
 
@@ -25,29 +28,50 @@ import click
 @click.option("--clear-deps", is_flag=True, help="Clear the column DEPS and remove empty nodes.")
 @click.option("--decode", type=click.Choice(["eisner", "mbr", "nonprojective"]), help="How [default: the model's way].")
 @click.option("--single-root/--multi-root", default=None, help="How many words may hang on the root.")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Processes [default: 1; with ray as many as there are processors]."
+)
 @click.option("--threads", type=click.IntRange(1), help="Threads of each process [default: all, 1 with workers].")
 @click.option("--device", default="cpu", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(["processes", "ray"]),
+    default="processes",
+    show_default=True,
+    help="Who does it: processes of this machine, or a Ray cluster, which fills a folder OUT with a file for each IN "
+    "and goes on where an earlier run was stopped.",
+)
+@click.option("--ray-address", metavar="ADDRESS", help="Of the cluster [default: RAY_ADDRESS, or one started here].")
 def parse(model, inputs, output, kind, confidence, kbest, complete, clear_deps, decode, single_root, workers, threads,
-          device) -> None:  # fmt: skip
+          device, engine, ray_address) -> None:  # fmt: skip
     """Parse files of sentences: CoNLL-U, CoNLL-X, or one tokenised sentence a line; .gz too, - is standard input.
 
     Everything in the input stays as it is, but for HEAD and DEPREL of the words.
     """
-    from ..corpus.files import written
-    from ..parser.bulk import Options, parse_files
+    from ..parser.bulk import Options
 
     options = Options(confidence, kbest, complete, clear_deps, decode, single_root)
     kind = "conllu" if kind == "conllx" else kind
     started, sentences, words = time.perf_counter(), 0, 0
+    if engine == "ray":
+        if output is None:
+            raise click.UsageError("--engine ray fills a folder with a file for every input; name it with -o")
+        if device != "cpu":
+            raise click.UsageError("--engine ray parses on CPUs; leave out --device")
+        from ..ext.ray_bulk import parse_shards
+
+        amounts = parse_shards(model, inputs, output, options, kind, workers, threads or 1, ray_address)
+    else:
+        if ray_address:
+            raise click.UsageError("--ray-address belongs to --engine ray")
+        amounts = _written(output, model, inputs, options, kind, workers or 1, threads, device)
     bar = None
     if sys.stderr.isatty():
         from tqdm import tqdm
 
         bar = tqdm(unit=" sentences", unit_scale=True, dynamic_ncols=True, leave=False)
-    with written(output) as file:
-        for text, number, size in parse_files(model, inputs, options, kind, workers, threads, device):
-            file.write(text)
+    with contextlib.closing(amounts):
+        for number, size in amounts:
             sentences, words = sentences + number, words + size
             if bar is not None:
                 bar.update(number)
@@ -55,3 +79,14 @@ def parse(model, inputs, output, kind, confidence, kbest, complete, clear_deps, 
         bar.close()
     seconds = time.perf_counter() - started
     click.echo(f"{sentences:,} sentences, {words:,} words in {seconds:.1f} s, loading included", err=True)
+
+
+def _written(output: str | None, *arguments: Any) -> Generator[tuple[int, int], None, None]:
+    """Parse files here, into one; numbers of sentences and words as they are written."""
+    from ..corpus.files import written
+    from ..parser.bulk import parse_files
+
+    with written(output) as file:
+        for text, sentences, words in parse_files(*arguments):
+            file.write(text)
+            yield sentences, words

@@ -41,27 +41,34 @@ def parse_files(
     threads: int | None = None, device: str = "cpu",
 ) -> Iterator[Block]:  # fmt: skip
     """Blocks of parsed text in the order of the input, as they are ready; memory does not grow with the input."""
-    windows = in_windows(read_all(paths, kind), len, WINDOW_SENTENCES, WINDOW_WORDS)
     if workers == 1:
         _start(model, threads, device)
-        yield from map(_parsed, windows, _repeated(options))
+        yield from map(_parsed, windows(paths, kind), _repeated(options))
         return
     load(model, device)  # what is wrong with it is said here; a worker could only end
     try:
-        yield from _by_workers(windows, options, workers, (model, threads or 1, device))
+        yield from _by_workers(windows(paths, kind), options, workers, (model, threads or 1, device))
     except BrokenProcessPool:
         message = "a worker process was ended from outside, perhaps for want of memory; use fewer --workers"
         raise ChildProcessError(message) from None
 
 
+def windows(paths: Sequence[str], kind: str | None = None) -> Iterator[list[Sentence]]:
+    """The sentences of files, cut into the lists that are parsed together.
+
+    They do not depend on who parses them, and so neither does the last digit of a probability.
+    """
+    return in_windows(read_all(paths, kind), len, WINDOW_SENTENCES, WINDOW_WORDS)
+
+
 def _by_workers(
-    windows: Iterable[list[Sentence]], options: Options, workers: int, start: tuple[str, int, str]
+    stream: Iterable[list[Sentence]], options: Options, workers: int, start: tuple[str, int, str]
 ) -> Iterator[Block]:
     # Processes are started anew, not forked: forking a process with threads in it may hang.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
         waiting: deque[Future[Block]] = deque()
-        for window in windows:
+        for window in stream:
             waiting.append(pool.submit(_parsed, window, options))
             if len(waiting) > 2 * workers:
                 yield waiting.popleft().result()
@@ -100,8 +107,12 @@ def _start(model: str, threads: int | None, device: str) -> None:
 
 def _parsed(window: list[Sentence], options: Options) -> Block:
     assert _parser is not None
-    texts = parsed_texts(_parser, window, options)
-    return b"".join(texts), len(window), sum(map(len, window))
+    return parsed(_parser, window, options)
+
+
+def parsed(parser: Parser, window: list[Sentence], options: Options) -> Block:
+    """The text of a window, and how much it is."""
+    return b"".join(parsed_texts(parser, window, options)), len(window), sum(map(len, window))
 
 
 def parsed_texts(parser: Parser, sentences: Iterable[Sentence], options: Options) -> Iterator[bytes]:

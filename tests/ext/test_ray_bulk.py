@@ -1,0 +1,245 @@
+"""Parsing on a cluster of two workers: the files are those of a single process, whatever happens on the way."""
+
+import glob
+import gzip
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import ray
+from click.testing import CliRunner
+
+from softparse.cli import main
+from softparse.corpus.problems import CorpusError
+from softparse.ext.ray_bulk import TRIES, Worker, parse_shards, read_windows
+from softparse.parser.bulk import Options, parse_files
+from softparse.parser.shards import BOOKS, plan
+from tests.grammar import treebank
+
+COMMAND = [sys.executable, "-m", "softparse", "parse"]
+PAGE = Path(__file__).parents[2] / "docs" / "engineers.md"
+SMALL_STORE = 100 << 20
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    quiet = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+    ray.init(address="local", num_cpus=2, object_store_memory=SMALL_STORE, **quiet)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A file of several windows, a packed one, and text."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "a.conllu").write_text("\ufeff# newdoc\n\n" + treebank(12_000, seed=5, crossing=0.2) + "# the end\n")
+    (folder / "b.conllu.gz").write_bytes(gzip.compress(treebank(300, seed=6).encode()))
+    (folder / "c.txt").write_text("the dog sees a big cat .\n\nevery child walks\n")
+    return folder
+
+
+def alone(model, path, options):
+    return b"".join(text for text, _, _ in parse_files(str(model), [str(path)], options, threads=1))
+
+
+def unpacked(path):
+    content = path.read_bytes()
+    return gzip.decompress(content) if path.name.endswith(".gz") else content
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["parse", *map(str, arguments)])
+
+
+def files(folder):
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.is_file()}
+
+
+def test_files_are_those_of_one_process(cluster, model, inputs, tmp_path, caplog):
+    sources = [shutil.copy(path, tmp_path) for path in sorted(inputs.iterdir())]
+    out = tmp_path / "out"
+    arguments = [model, *sources, "--engine", "ray", "-o", out, "--workers", 2, "--confidence"]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    assert "12,302 sentences" in result.stderr
+    names = ["a.conllu", "b.conllu.gz", "c.conllu"]
+    assert sorted(files(out)) == names
+    for source, name in zip(sources, names, strict=True):
+        assert unpacked(out / name) == alone(model, source, Options(confidence=True)), name
+    assert sorted(path.name for path in (out / BOOKS).iterdir()) == [f"{name}.json" for name in names] + ["run.json"]
+    # Again: nothing is done twice, but for what has changed.
+    before = files(out)
+    (tmp_path / "c.txt").write_text("every child walks\n")
+    with caplog.at_level("INFO"):
+        assert "12,301 sentences" in run(*arguments).stderr
+    assert "2 of 3 files are done already" in caplog.text
+    assert [name for name, time in files(out).items() if time != before[name]] == ["c.conllu"]
+    assert (out / "c.conllu").read_bytes() == alone(model, tmp_path / "c.txt", Options(confidence=True))
+    other = run(*arguments, "--kbest", 2)
+    assert other.exit_code == 1
+    assert "these differ: kbest (was 1, is 2)" in other.stderr
+
+
+def test_all_options(cluster, model, tmp_path):
+    rows = [line.split("\t") for line in treebank(50, seed=9).splitlines()]
+    rows = [[*row[:6], "_", *row[7:]] if len(row) > 1 and row[1] != "sees" else row for row in rows]
+    source = tmp_path / "partial.tsv"  # whose name says nothing
+    source.write_text("\n".join("\t".join(row) for row in rows) + "\n")
+    flags = ["--kbest", 2, "--complete", "--clear-deps", "--decode", "mbr", "--multi-root", "--format", "conllx"]
+    result = run(model, source, "--engine", "ray", "-o", tmp_path / "out", "--workers", 1, "--threads", 1, *flags)
+    assert result.exit_code == 0, result.output
+    options = Options(kbest=2, complete=True, clear_deps=True, method="mbr", single_root=False)
+    content = (tmp_path / "out" / "partial.tsv.conllu").read_bytes()
+    assert content == b"".join(
+        text for text, *_ in parse_files(str(model), [str(source)], options, "conllu", threads=1)
+    )
+    assert b"# rank = 2" in content
+
+
+def descendants(process):
+    """Process ids below this one."""
+    found = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+def title(process):
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text().partition("\0")[0]
+    except OSError:
+        return ""
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+def parts(out):
+    return sorted((out / BOOKS).glob("a.conllu.*.*/*.conllu"))
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found in /proc")
+
+
+@needs_proc
+def test_a_worker_that_is_killed(cluster, model, inputs, tmp_path):
+    out = tmp_path / "out"
+    amounts = parse_shards(str(model), [str(inputs / "a.conllu")], str(out), Options(), workers=2)
+    sentences, _ = next(amounts)
+    workers = [process for process in descendants(os.getpid()) if "MapWorker" in title(process)]
+    assert len(workers) == 2
+    os.kill(workers[0], signal.SIGKILL)
+    assert sentences + sum(number for number, _ in amounts) == 12_000
+    assert (out / "a.conllu").read_bytes() == alone(model, inputs / "a.conllu", Options())
+
+
+@needs_proc
+def test_a_run_that_is_killed(cluster, model, inputs, tmp_path):
+    out = tmp_path / "out"
+    command = [*COMMAND, str(model), str(inputs / "a.conllu"), "--engine", "ray", "-o", str(out), "--workers", "1"]
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
+    started = []
+    try:
+        wait_for(lambda: parts(out))
+        started = descendants(process.pid)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        wait_for(lambda: not any("ray::" in title(child) for child in started))
+    finally:
+        for child in [process.pid, *started]:
+            if process.returncode is None or "ray::" in title(child):
+                os.kill(child, signal.SIGKILL)
+        process.stderr.close()
+    assert not (out / "a.conllu").exists()
+    done = parts(out)
+    first, marked = done[0].read_bytes(), b"# kept from the first run\n" + done[0].read_bytes()
+    done[0].write_bytes(marked)
+    assert (
+        sum(number for number, _ in parse_shards(str(model), [str(inputs / "a.conllu")], str(out), Options())) == 12_000
+    )
+    expected = alone(model, inputs / "a.conllu", Options())
+    assert expected.startswith(first)
+    assert (out / "a.conllu").read_bytes() == marked + expected[len(first) :]
+
+
+def test_what_is_wrong_with_a_file_stops_the_run(cluster, model, tmp_path):
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.conllu"
+    good.write_text("the dog walks\n")
+    bad.write_text("1\tthe\t_\t_\t_\t_\t0\troot\t_\t_\n3\tdog\t_\t_\t_\t_\t1\tdep\t_\t_\n\n")
+    arguments = [model, good, bad, "--engine", "ray", "-o", tmp_path / "out", "--workers", 1]
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert f"error: {bad}:2: ID '3', but 2 was expected" in result.stderr
+    assert "Traceback" not in result.output
+    bad.write_text(bad.read_text().replace("3\tdog", "2\tdog"))
+    assert run(*arguments).exit_code == 0
+    assert sorted(files(tmp_path / "out")) == ["bad.conllu", "good.conllu"]
+
+
+def test_a_window_that_kills_its_worker_is_not_tried_for_ever(model, tmp_path):
+    source = tmp_path / "a.txt"
+    source.write_text("the dog walks\n")
+    shards = plan(str(tmp_path / "out"), [str(source)], str(model), Options(), None)
+    import pickle
+
+    row, end = read_windows({"item": pickle.dumps({"shard": 0, "done": []})}, shards, None)
+    assert (end["parts"], end["window"]) == (1, b"")
+    worker = Worker(shards, str(model), 1, Options())
+    for _ in range(TRIES):
+        assert shards[0].tries(0) <= TRIES  # and the worker is gone
+    assert worker(dict(row))["error"].startswith(f"{source}:1: parsing from here on lost its worker {TRIES} times")
+    shards[0].start()
+    assert worker(dict(row))["error"] == ""
+    assert shards[0].start() == {0}
+    error = Worker(shards, "nowhere", 1, Options())(dict(row))["error"]
+    assert re.match(r"nowhere: there is no such model folder.*all machines must see the same files", error)
+
+
+def test_commands_that_are_refused(model, tmp_path, monkeypatch):
+    source = tmp_path / "a.txt"
+    source.write_text("the dog walks\n")
+    for arguments, message in [
+        (["--engine", "ray"], "fills a folder with a file for every input; name it with -o"),
+        (["--engine", "ray", "-o", tmp_path / "o", "--device", "cuda"], "parses on CPUs"),
+        (["--ray-address", "auto"], "--ray-address belongs to --engine ray"),
+    ]:
+        result = run(model, source, *arguments)
+        assert (result.exit_code, message in result.stderr) == (2, True), result.output
+    result = run(model, "-", "--engine", "ray", "-o", tmp_path / "o")
+    assert (result.exit_code, "standard input can be read by one process only" in result.stderr) == (1, True)
+    result = run(tmp_path / "nowhere", source, "--engine", "ray", "-o", tmp_path / "o")
+    assert (result.exit_code, "there is no such model folder" in result.stderr) == (1, True)
+    assert not (tmp_path / "o").exists()
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    with pytest.raises(CorpusError, match=r"needs Ray .* pip install 'softparse\[ray\]'"):
+        next(parse_shards(str(model), [str(source)], str(tmp_path / "o"), Options()))
+
+
+def test_the_commands_of_the_page(cluster, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(model, "MODEL")
+    Path("shards").mkdir()
+    for name in ("one", "two"):
+        Path(f"shards/{name}.conllu.gz").write_bytes(gzip.compress(treebank(5, seed=3).encode()))
+    commands = re.findall(r"^softparse parse (.*--engine ray.*)$", PAGE.read_text(encoding="utf-8"), flags=re.M)
+    assert commands
+    for command in commands:
+        words = shlex.split(command, comments=True)
+        result = run(*[name for word in words for name in (sorted(glob.glob(word)) if "*" in word else [word])])
+        assert result.exit_code == 0, result.output
+        assert sorted(files(Path("parsed"))) == ["one.conllu.gz", "two.conllu.gz"]
