@@ -39,3 +39,17 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(f"softparse.{_PLACES[name]}"), name)
     raise AttributeError(f"module 'softparse' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext softparse`: parses and distributions over trees are shown as pictures."""
+    from .ext.notebook import load as load_notebook
+
+    load_notebook(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext softparse`"""
+    from .ext.notebook import unload
+
+    unload(shell)

@@ -2,9 +2,10 @@
 
 from .arcs import arcs_svg, stacked_svg
 from .heat import heat_text
+from .heat_svg import heat_svg
 from .tree_html import tree_html
 from .tree_svg import tree_svg
 from .tree_text import tree_text
 from .tree_tikz import tree_tikz
 
-__all__ = ["arcs_svg", "heat_text", "stacked_svg", "tree_html", "tree_svg", "tree_text", "tree_tikz"]
+__all__ = ["arcs_svg", "heat_svg", "heat_text", "stacked_svg", "tree_html", "tree_svg", "tree_text", "tree_tikz"]
