@@ -30,6 +30,9 @@ SMALL_STORE = 100 << 20
 SHORT = "# short\n1\tdogs\t_\t_\t_\t_\t_\t_\t_\tA=1\n2\twalk\t_\t_\t_\t_\t_\t_\t_\t_\n\n"  # a window has 4096 of them
 
 
+os.environ.setdefault("RAY_worker_niceness", "0")  # otherwise other work on a busy machine starves the workers
+
+
 @pytest.fixture(scope="module")
 def cluster():
     quiet = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}

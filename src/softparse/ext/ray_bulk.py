@@ -80,13 +80,17 @@ def _run(
     join = ray.remote(num_cpus=0)(_join)
     books = [_Book() for _ in shards]
     joining = []
-    for row in rows.iter_rows():
-        if row["error"]:
-            raise CorpusError(row["error"])
-        book = books[row["shard"]]
-        if book.is_complete_with(row):
-            joining.append(join.remote(shards[row["shard"]], book.parts, book.sentences, book.words))
-        yield row["sentences"], row["words"]
+    try:
+        for row in rows.iter_rows():
+            if row["error"]:
+                raise CorpusError(row["error"])
+            book = books[row["shard"]]
+            if book.is_complete_with(row):
+                joining.append(join.remote(shards[row["shard"]], book.parts, book.sentences, book.words))
+            yield row["sentences"], row["words"]
+    finally:  # whatever has happened: the next run must not meet those that are still at work
+        if joining:
+            ray.wait(joining, num_returns=len(joining))
     ray.get(joining)
     missing = [shard.source for shard in shards if shard.counts is None]
     if missing:

@@ -83,6 +83,8 @@ class Shard:
 
     def put_together(self, parts: int, sentences: int, words: int) -> None:
         """The output of all parts in order; they are removed when nothing can be lost any more."""
+        if self.counts is not None:  # somebody has done it meanwhile
+            return
         with written(self.output) as file:
             for number in range(parts):
                 with opened(self.part(number)) as part:
