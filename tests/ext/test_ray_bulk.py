@@ -4,6 +4,7 @@ import contextlib
 import glob
 import gzip
 import os
+import pickle
 import re
 import shlex
 import shutil
@@ -73,8 +74,8 @@ def files(folder):
 def test_files_are_those_of_one_process(cluster, model, inputs, tmp_path, caplog):
     sources = [shutil.copy(path, tmp_path) for path in sorted(inputs.iterdir())]
     out = tmp_path / "out"
-    arguments = [model, *sources, "--engine", "ray", "-o", out, "--workers", 2, "--confidence"]
-    result = run(*arguments)
+    arguments = [model, *sources, "--engine", "ray", "-o", out, "--confidence", "--workers"]
+    result = run(*arguments, 2)
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     assert "9,302 sentences" in result.stderr
@@ -87,23 +88,28 @@ def test_files_are_those_of_one_process(cluster, model, inputs, tmp_path, caplog
     before = files(out)
     (tmp_path / "c.txt").write_text("every child walks\n")
     with caplog.at_level("INFO"):
-        assert "9,301 sentences" in run(*arguments).stderr
+        assert "9,301 sentences" in run(*arguments, 1).stderr
     assert "2 of 3 files are done already" in caplog.text
     assert [name for name, time in files(out).items() if time != before[name]] == ["c.conllu"]
     assert (out / "c.conllu").read_bytes() == alone(model, tmp_path / "c.txt", Options(confidence=True))
-    other = run(*arguments, "--kbest", 2)
+    other = run(*arguments, 1, "--kbest", 2)
     assert other.exit_code == 1
     assert "these differ: kbest (was 1, is 2)" in other.stderr
 
 
-def test_all_options(cluster, model, tmp_path):
+def test_all_options_on_a_cluster_that_is_there(cluster, model, tmp_path):
     rows = [line.split("\t") for line in treebank(50, seed=9).splitlines()]
     rows = [[*row[:6], "_", *row[7:]] if len(row) > 1 and row[1] != "sees" else row for row in rows]
     source = tmp_path / "partial.tsv"  # whose name says nothing
     source.write_text("\n".join("\t".join(row) for row in rows) + "\n")
     flags = ["--kbest", 2, "--complete", "--clear-deps", "--decode", "mbr", "--multi-root", "--format", "conllx"]
-    result = run(model, source, "--engine", "ray", "-o", tmp_path / "out", "--workers", 1, "--threads", 1, *flags)
-    assert result.exit_code == 0, result.output
+    address = ray.get_runtime_context().gcs_address
+    command = [*COMMAND, model, source, "--engine", "ray", "-o", tmp_path / "out", "--workers", 1, "--threads", 1]
+    command += [*flags, "--ray-address", address]
+    result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
     options = Options(kbest=2, complete=True, clear_deps=True, method="mbr", single_root=False)
     content = (tmp_path / "out" / "partial.tsv.conllu").read_bytes()
     assert content == b"".join(
@@ -178,7 +184,10 @@ def test_a_run_that_is_killed(cluster, model, inputs, tmp_path):
     first, marked = done[0].read_bytes(), b"# kept from the first run\n" + done[0].read_bytes()
     done[0].write_bytes(marked)
     assert (
-        sum(number for number, _ in parse_shards(str(model), [str(inputs / "a.conllu")], str(out), Options())) == 9_000
+        sum(
+            number for number, _ in parse_shards(str(model), [str(inputs / "a.conllu")], str(out), Options(), workers=1)
+        )
+        == 9_000
     )
     expected = alone(model, inputs / "a.conllu", Options())
     assert expected.startswith(first)
@@ -204,8 +213,6 @@ def test_a_window_that_kills_its_worker_is_not_tried_for_ever(model, tmp_path):
     source = tmp_path / "a.txt"
     source.write_text("the dog walks\n")
     shards = plan(str(tmp_path / "out"), [str(source)], str(model), Options(), None)
-    import pickle
-
     row, end = read_windows({"item": pickle.dumps({"shard": 0, "done": []})}, shards, None)
     assert (end["parts"], end["window"]) == (1, b"")
     worker = Worker(shards, str(model), 1, Options())

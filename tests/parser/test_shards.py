@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -35,6 +36,7 @@ def test_parts_become_a_file(tmp_path, model, source):
     assert (tmp_path / "out" / "a.conllu").read_bytes() == b"one\ntwo\n"
     assert sorted(path.name for path in (tmp_path / "out" / BOOKS).iterdir()) == ["a.conllu.json", "run.json"]
     assert planned(tmp_path, model, source)[0].counts == (5, 9)
+    shard.put_together(2, sentences=5, words=9)  # a second one comes too late, and the parts are gone
 
 
 def test_a_part_that_is_missing_is_no_output(tmp_path, model, source):
@@ -77,8 +79,6 @@ def test_a_folder_of_another_run(tmp_path, model, source):
 
 
 def test_models_are_told_apart_by_content(model, tmp_path):
-    import shutil
-
     shutil.copytree(model, tmp_path / "copy")
     assert digest(tmp_path / "copy") == digest(model)
     (tmp_path / "copy" / "README.md").write_text("another card")

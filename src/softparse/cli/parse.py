@@ -70,7 +70,10 @@ def parse(model, inputs, output, kind, confidence, kbest, complete, clear_deps, 
         from tqdm import tqdm
 
         bar = tqdm(unit=" sentences", unit_scale=True, dynamic_ncols=True, leave=False)
-    with contextlib.closing(amounts):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.closing(amounts))
+        if engine == "ray":  # which says there what has happened to its machines
+            stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         for number, size in amounts:
             sentences, words = sentences + number, words + size
             if bar is not None:
