@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "model": {"configuration", "corpus", "trees"},
     "parser": {"configuration", "corpus", "model", "trees"},
     "learning": {"configuration", "corpus", "evaluation", "model", "parser", "trees"},
-    "experiment": {"configuration", "corpus", "evaluation", "learning", "parser"},
+    "experiment": {"configuration", "corpus", "drawing", "evaluation", "learning", "parser"},
     "demonstration": {"trees", "drawing"},
     "ext": {"corpus", "learning"},
     "cli": {"corpus", "demonstration", "drawing", "evaluation", "experiment", "ext", "learning", "parser"},
