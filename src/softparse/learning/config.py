@@ -45,6 +45,9 @@ class TrainConfig:
     epochs: int = at_least(60, 1)
     batch_sentences: int = at_least(16, 1)
     batch_words: int = at_least(400, 1)  # with padding; a longer sentence is a batch of its own
+    # An epoch goes through the trees again and again until it has so many batches: few trees need as many updates as
+    # many do, and the other settings count epochs. 0 is once.
+    epoch_batches: int = at_least(0, 0)
     optimizer: str = choice("adam", "adadelta")
     learning_rate: float = at_least(4e-3, 0.0)
     beta2: float = at_least(0.9, 0.0, below=1.0)
