@@ -37,10 +37,13 @@ def calibrate(model: str, trees: str, test: str | None, picture: str | None, as_
     if picture:
         with written(picture) as file:
             file.write(_drawn(found).encode())
-    if not no_save:
+    is_saved = bool(found.fitted) and not no_save
+    if is_saved:
         update_calibration(parser, model)
-    click.echo(json.dumps({"model": model, **found.as_dict()}, indent=1) if as_json else found.text())
-    click.echo("the model is as it was" if no_save else f"the temperatures are in {model}", err=True)
+    click.echo(
+        json.dumps({"model": model, **found.as_dict()}, indent=1, ensure_ascii=False) if as_json else found.text()
+    )
+    click.echo(f"the temperatures are in {model}" if is_saved else f"{model} is as it was", err=True)
 
 
 def _sentences(parser: Parser, path: str) -> list[Sentence]:

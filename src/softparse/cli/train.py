@@ -175,8 +175,9 @@ class Screen(Observer):
             self._line(table(report))
 
     def calibrated(self, summary: dict[str, Any]) -> None:
-        if not summary:
-            self._line("probabilities are not calibrated: there are no dev trees; see softparse calibrate")
+        if "arcs" not in summary.get("temperature", {}):
+            reason = "; ".join(summary.get("notes", [])) or "there are no dev trees"
+            self._line(f"probabilities are not calibrated: {reason}; see softparse calibrate")
             return
         error = summary["expected_calibration_error"]["arcs"]
         before, after = (f"{100 * error[when]:.1f} %" for when in ("before", "after"))

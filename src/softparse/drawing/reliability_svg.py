@@ -1,8 +1,8 @@
 """Reliability diagrams in SVG: what was promised against what came true, panels side by side.
 
 In each panel a bar goes as high as the part of its bin that is right. What is missing up to the mean probability there
-has one colour (too certain), what goes beyond it another (too doubtful); on the diagonal the two are equal. The strip
-below shows how many predictions are in each bin.
+is drawn on top of it (too certain), what goes beyond it has a colour of its own (too doubtful); on the diagonal the two
+are equal. The strip below shows how many predictions are in each bin.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 from typing import NamedTuple
 
 SIDE, STRIP, GAP = 220.0, 34.0, 9.0  # of a panel: the square, the strip below, the space between
-LEFT, TOP, RIGHT, BOTTOM = 62.0, 24.0, 18.0, 26.0  # around a panel
+LEFT, TOP, RIGHT, BOTTOM = 62.0, 24.0, 18.0, 48.0  # around a panel
 HEADING, LEGEND, MARGIN = 26.0, 40.0, 14.0
 TICKS = (0, 25, 50, 75, 100)
 STYLE = (
@@ -51,8 +51,8 @@ def reliability_svg(rows: Sequence[tuple[str, Sequence[Panel]]]) -> str:
     """Draw rows of panels, each row with a name for what is predicted in it.
 
     >>> picture = reliability_svg([("arcs", [Panel("before", 0.1, [Bar(0.5, 1.0, 8, 0.9, 0.8)])])])
-    >>> picture.count('class="bar"'), picture.count('class="over"')
-    (2, 2)
+    >>> picture.count('class="plot"'), "8 arcs: mean probability 90.0 %, right 80.0 %" in picture
+    (1, True)
     """
     wide, high = LEFT + SIDE + RIGHT, HEADING + TOP + SIDE + GAP + STRIP + BOTTOM
     columns = max((len(panels) for _, panels in rows), default=0)
@@ -105,11 +105,11 @@ def _bar(bar: Bar, name: str, most: int, x: float, floor: float) -> str:
 
 def _legend(x: float, y: float) -> list[str]:
     parts = []
-    for kind, text in (("bar", "came true"), ("over", "too certain"), ("under", "too doubtful")):
+    for kind, text in (("bar", "as promised"), ("over", "too certain"), ("under", "too doubtful")):
         parts.append(f'<rect class="{kind}" {_box(x, y, 12, 12)}/>')
         parts.append(_text(x + 18, y + 10.5, text))
         x += 36 + 6.6 * len(text)
-    parts.append(_text(x, y + 10.5, "below: how many"))
+    parts.append(_text(x, y + 10.5, "strip below: how many"))
     return parts
 
 

@@ -8,7 +8,7 @@ the best one (Guo et al. 2017). It is fitted by likelihood (see `temperature`) a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..corpus.problems import CorpusError
@@ -34,7 +34,7 @@ class Change(NamedTuple):
 class Calibration:
     """The temperatures that were fitted, and what they change on the trees that it is reported for."""
 
-    temperatures: Temperatures
+    fitted: dict[str, float]  # temperatures by name; one that these trees do not determine is not there, and stays 1
     notes: list[str]  # on what could not be fitted
     fitted_on: dict[str, Any]  # name, sentences and words
     measured_on: dict[str, Any]
@@ -42,6 +42,10 @@ class Calibration:
     label_loss: Change  # −log q of the right labels on the right arcs, nats a label
     before: Reliabilities
     after: Reliabilities
+
+    @property
+    def temperatures(self) -> Temperatures:
+        return Temperatures(**self.fitted)
 
     @property
     def errors(self) -> dict[str, Change]:
@@ -53,7 +57,7 @@ class Calibration:
         """What is kept with a model."""
         losses = {"arcs": self.arc_loss, "labels": self.label_loss}
         return {
-            TEMPERATURE: asdict(self.temperatures),
+            TEMPERATURE: self.fitted,
             "fitted_on": self.fitted_on,
             "measured_on": self.measured_on,
             "negative_log_likelihood": {name: loss._asdict() for name, loss in losses.items()},
@@ -91,13 +95,14 @@ def calibrate(
     if not any(map(len, sentences)):
         raise CorpusError("there is no sentence with a tree to calibrate on")
     found = _evidence(parser, sentences)
-    temperatures, notes = _fitted(found)
+    fitted, notes = _fitted(found)
+    temperatures = Temperatures(**fitted)
     other = found if measured_on is None else _evidence(parser, measured_on)
     measured = sentences if measured_on is None else measured_on
     before = reliabilities(parser, measured, calibrated=False)
-    parser.metrics[CALIBRATION] = {TEMPERATURE: asdict(temperatures)}
+    parser.metrics[CALIBRATION] = {TEMPERATURE: fitted}
     result = Calibration(
-        temperatures,
+        fitted,
         notes,
         {"trees": names[0], "sentences": len(sentences), "words": found.words},
         {"trees": names[measured_on is not None], "sentences": len(measured), "words": other.words},
@@ -116,17 +121,15 @@ def _evidence(parser: Parser, sentences: Sequence[Sentence]) -> Evidence:
     return evidence(parser, projective(sentences, how)[0])
 
 
-def _fitted(found: Evidence) -> tuple[Temperatures, list[str]]:
+def _fitted(found: Evidence) -> tuple[dict[str, float], list[str]]:
     values, notes = {}, []
     for name, fit in (("arcs", found.of_arcs), ("labels", found.of_labels)):
         temperature = fit()
-        if temperature is None:
-            notes.append(
-                f"the temperature of {name} stays 1: these trees do not determine it (are they too few, or all parsed "
-                "rightly?)"
-            )
-        values[name] = 1.0 if temperature is None else temperature
-    return Temperatures(**values), notes
+        if temperature is not None:
+            values[name] = temperature
+        else:
+            notes.append(f"the trees do not determine a temperature of {name} (are they few, or all parsed rightly?)")
+    return values, notes
 
 
 def reliabilities(parser: Parser, sentences: Sequence[Sentence], calibrated: bool = True) -> Reliabilities:
@@ -152,11 +155,13 @@ def reliabilities(parser: Parser, sentences: Sequence[Sentence], calibrated: boo
 
 def _overview(found: Calibration) -> str:
     at = found.temperatures
-    rows = [["", "temperature", "before", "after"]]
-    rows.append(["−log-likelihood of arcs, nats a word", f"{at.arcs:.3f}", *_numbers(found.arc_loss, 1, 4)])
-    rows.append(["−log-likelihood of labels, nats a label", f"{at.labels:.3f}", *_numbers(found.label_loss, 1, 4)])
+    rows = [["", "before", "after"]]
+    rows.append(["temperature of arcs", "1", f"{at.arcs:.3f}"])
+    rows.append(["temperature of labels", "1", f"{at.labels:.3f}"])
+    rows.append(["−log-likelihood of arcs, nats a word", *_numbers(found.arc_loss, 1, 4)])
+    rows.append(["−log-likelihood of labels, nats a label", *_numbers(found.label_loss, 1, 4)])
     for name, change in found.errors.items():
-        rows.append([f"expected calibration error of {KINDS[name]}, %", "", *_numbers(change, 100, 2)])
+        rows.append([f"expected calibration error of {KINDS[name]}, %", *_numbers(change, 100, 2)])
     where = [_where("fitted on", found.fitted_on)]
     if found.measured_on != found.fitted_on:
         where.append(_where("measured on", found.measured_on))

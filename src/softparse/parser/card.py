@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .parsing import Parser
-from .temperature import CALIBRATION
+from .temperature import CALIBRATION, TEMPERATURE
 
 PROBABILITIES = "## Probabilities"
 
@@ -69,18 +69,20 @@ def with_probabilities(card: str, parser: Parser) -> str:
 
 def _probabilities(parser: Parser) -> str:
     """The section about them: whether they are calibrated, and how well."""
-    found = parser.metrics.get(CALIBRATION)
-    if not found:
-        text = (
+    found = parser.metrics.get(CALIBRATION) or {}
+    at, fitted, measured = found.get(TEMPERATURE), found.get("fitted_on", {}), found.get("measured_on", {})
+    where = fitted.get("trees", "other trees")
+    if at:
+        divided = " and ".join(f"scores of {name} are divided by {value:.3f}" for name, value in at.items())
+        lines = [f"Calibrated on {where}: {divided}."]
+        lines += [f"But {note}." for note in found.get("notes", [])]
+    else:
+        lines = [
             "Not calibrated: those of `--confidence` are the model's own beliefs, which may be too certain or too "
             "doubtful. `softparse calibrate THIS_FOLDER DEV.conllu` mends that with trees that it was not trained on."
-        )
-        return f"{PROBABILITIES}\n\n{text}\n"
-    at, fitted, measured = parser.temperatures, found.get("fitted_on", {}), found.get("measured_on", {})
-    where = fitted.get("trees", "other trees")
-    lines = [f"Calibrated on {where}: scores of arcs are divided by {at.arcs:.3f}, those of labels by {at.labels:.3f}."]
-    lines += [f"But {note}." for note in found.get("notes", [])]
-    errors = found.get("expected_calibration_error", {})
+        ]
+        lines += [f"On {where}, {note}." for note in found.get("notes", [])]
+    errors = found.get("expected_calibration_error", {}) if at else {}
     if errors:
         there = "there" if measured == fitted else f"on {measured.get('trees', 'other trees')}"
         lines += ["", f"How far probabilities are from what comes true {there} (expected calibration error, %):", ""]
