@@ -15,19 +15,27 @@ SIDE, STRIP, GAP = 220.0, 34.0, 9.0  # of a panel: the square, the strip below, 
 LEFT, TOP, RIGHT, BOTTOM = 62.0, 24.0, 18.0, 48.0  # around a panel
 HEADING, LEGEND, MARGIN = 26.0, 40.0, 14.0
 TICKS = (0, 25, 50, 75, 100)
+SCOPE = ".softparse-reliability"
+LIGHT = {"ink": "#1b3a57", "paper": "#fff", "plot": "#f4f7fa", "grid": "#dde5ec", "bar": "#4a86b8", "over": "#e2725b",
+         "under": "#3fa58a"}  # fmt: skip
+DARK = {"ink": "#dbe6f0", "paper": "#161b22", "plot": "#1d242d", "grid": "#323c47", "bar": "#5b95c6", "over": "#e57d66",
+        "under": "#4fb398"}  # fmt: skip
+
+
+def _colours(palette: dict[str, str]) -> str:
+    """Written out for each: not every program that shows SVG knows variables."""
+    filled = "".join(f"{SCOPE} .{name}{{fill:{palette[name]}}}" for name in ("paper", "plot", "bar", "over", "under"))
+    return f"{SCOPE}{{color:{palette['ink']}}}{filled}{SCOPE} .grid{{stroke:{palette['grid']}}}"
+
+
 STYLE = (
-    ".softparse-reliability{color:#1b3a57;--paper:#fff;--plot:#f4f7fa;--grid:#dde5ec;"
-    "--bar:#4a86b8;--over:#e2725b;--under:#3fa58a}"
-    "@media(prefers-color-scheme:dark){.softparse-reliability{color:#dbe6f0;--paper:#161b22;--plot:#1d242d;"
-    "--grid:#323c47;--bar:#5b95c6;--over:#e57d66;--under:#4fb398}}"
-    ".softparse-reliability text{font:12px sans-serif;fill:currentColor}"
-    ".softparse-reliability .heading{font-size:16px;font-weight:600}"
-    ".softparse-reliability .small{font-size:10.5px;opacity:.75}"
-    ".softparse-reliability .error{font-size:13px;font-weight:600}"
-    ".softparse-reliability .middle{text-anchor:middle}.softparse-reliability .end{text-anchor:end}"
-    ".paper{fill:var(--paper)}.plot{fill:var(--plot)}.grid{stroke:var(--grid);fill:none}"
-    ".bar{fill:var(--bar)}.over{fill:var(--over)}.under{fill:var(--under)}"
-    ".equal{stroke:currentColor;stroke-dasharray:4 4;opacity:.6;fill:none}"
+    f"{_colours(LIGHT)}@media(prefers-color-scheme:dark){{{_colours(DARK)}}}"
+    f"{SCOPE} text{{font:12px sans-serif;fill:currentColor}}"
+    f"{SCOPE} .heading{{font-size:16px;font-weight:600}}"
+    f"{SCOPE} .small{{font-size:10.5px;opacity:.75}}"
+    f"{SCOPE} .error{{font-size:13px;font-weight:600}}"
+    f"{SCOPE} .middle{{text-anchor:middle}}{SCOPE} .end{{text-anchor:end}}"
+    f"{SCOPE} .equal{{stroke:currentColor;stroke-dasharray:4 4;opacity:.6;fill:none}}"
 )
 
 
