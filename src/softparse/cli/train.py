@@ -174,6 +174,16 @@ class Screen(Observer):
         if report:
             self._line(table(report))
 
+    def calibrated(self, summary: dict[str, Any]) -> None:
+        if "arcs" not in summary.get("temperature", {}):
+            reason = "; ".join(summary.get("notes", [])) or "there are no dev trees"
+            self._line(f"probabilities are not calibrated: {reason}; see softparse calibrate")
+            return
+        error = summary["expected_calibration_error"]["arcs"]
+        before, after = (f"{100 * error[when]:.1f} %" for when in ("before", "after"))
+        temperature = summary["temperature"]["arcs"]
+        self._line(f"probabilities calibrated on dev: temperature {temperature:.2f}, error of arcs {before} → {after}")
+
     def _time_left(self) -> str:
         done = self.step - (self.first_step or 0)
         seconds = (time.monotonic() - self.began) / max(1, done) * max(0, self.steps - self.step)

@@ -115,7 +115,7 @@ def _parses(parser: Parser, config: Config) -> Iterator[tuple[bytes, float]]:
     longest = config.data.longest_raw or 10**9
     sentences = (s for s in read_all(config.data.raw) if FEWEST_WORDS <= len(s) <= longest)
     some = islice(sentences, config.self_training.most_sentences)
-    for parse in parser.pipe((sentence.words for sentence in some), confidence=True):
+    for parse in parser.pipe((sentence.words for sentence in some), confidence=True, calibrated=False):
         assert parse.probabilities is not None
         certainty = float(np.mean(parse.probabilities))
         bare = Sentence.from_words(parse.words, [f"{CERTAINTY} = {certainty:.4f}"])

@@ -20,7 +20,9 @@ from ..configuration import ConfigurationError, as_json
 from ..corpus.vocabulary import Vocabulary
 from ..parser import ModelError, Parser, folder
 from ..parser.device import usable_device
+from ..parser.temperature import CALIBRATION
 from . import data, generative_files, state
+from .calibration import calibrate
 from .config import Config, doubts, settled
 from .diagnostics import diagnose
 from .distributed import Group
@@ -180,6 +182,10 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
         assert autoencoder is not None
         parser.metrics["autoencoder"] = diagnose(parser, generative, autoencoder.prior, found.dev)
         observer.diagnosed(parser.metrics["autoencoder"])
+    if group.is_first:
+        if found.dev:
+            calibrate(parser, found.dev, names=(str(found.counts["dev"]), ""))
+        observer.calibrated(parser.metrics.get(CALIBRATION, {}))
     if output and group.is_first:
         with _telling_place(output):
             folder.update_texts(parser, output, {state.HISTORY: _lines(loop.progress.history).encode()})
