@@ -32,7 +32,7 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
     raw = None
     if objective.needs_raw:
         data, train = config.data, config.train
-        stream = RawStream(data.raw, train.seed, data.raw_buffer, data.longest_raw)
+        stream = RawStream(found.raw_files, train.seed, data.raw_buffer, data.longest_raw)
         number = max(1, round(objective.raw_sentences * len(found.train)))
         if not found.train:
             number = min(found.raw.sentences, MOST_WITHOUT_TREES)
