@@ -30,6 +30,16 @@ class Token(NamedTuple):
     words: tuple[str, ...] = ()
 
 
+class _Piece(NamedTuple):
+    """Text with the sentences in it, after which the paragraph goes on at `follows` (behind its end: it does not)."""
+
+    text: str
+    sentences: list[list[Token]]
+    follows: int
+    line: int
+    is_new: bool  # a paragraph begins
+
+
 class Tokenizer(abc.ABC):
     """Cuts text into sentences and words."""
 
@@ -46,14 +56,14 @@ class Tokenizer(abc.ABC):
     def stream(self, file: BinaryIO, path: str = "<memory>", first: int = 1) -> Iterator[Sentence]:
         """The sentences of an open file of any size, one after the other; `first` is the number of the first one."""
         number = first
-        for text, line, is_new, after in self._pieces(parts(file, path)):
-            found = _shortened(_completed(text, self.tokens(text)))
-            for place, tokens in enumerate(found):
+        for piece in self._pieces(parts(file, path)):
+            text, sentences = piece.text, _shortened(piece.sentences)
+            starts = [tokens[0].start for tokens in sentences[1:]] + [piece.follows]
+            for tokens, follows in zip(sentences, starts, strict=True):
                 start = tokens[0].start
-                follows = found[place + 1][0].start if place + 1 < len(found) else after
-                comments = ["newpar"] if is_new and place == 0 else []
+                comments = ["newpar"] if piece.is_new and tokens is sentences[0] else []
                 comments += [f"sent_id = {number}", f"text = {_on_one_line(text[start : tokens[-1].end])}"]
-                yield _sentence(text, tokens, follows, comments, path, line + text.count("\n", 0, start))
+                yield _sentence(text, tokens, follows, comments, path, piece.line + text.count("\n", 0, start))
                 number += 1
 
     def read_all(self, paths: Iterable[str | Path], report: Reporter = refuse) -> Iterator[Sentence]:
@@ -70,35 +80,38 @@ class Tokenizer(abc.ABC):
             if number == before:
                 report(Problem(name_of(path), 0, "no text in it"))
 
-    def _pieces(self, stream: Iterable[Part]) -> Iterator[tuple[str, int, bool, int]]:
-        """Text that holds whole sentences, at most about `LONGEST_TEXT` characters of a paragraph at once.
-
-        With it come the number of its first line, whether a paragraph begins, and where the text goes on after it:
-        at its very end or, if there is white space between, behind it.
-        """
+    def _pieces(self, stream: Iterable[Part]) -> Iterator[_Piece]:
+        """Text with the sentences in it, at most about `LONGEST_TEXT` characters of a paragraph at once."""
         waiting, line, is_new = "", 0, True
         for part in stream:
             if not waiting:
                 line = part.line
             waiting += part.text
             while len(waiting) > LONGEST_TEXT and not part.is_last:
-                cut = self._safe_cut(waiting)
-                begins = cut + len(waiting[cut:]) - len(waiting[cut:].lstrip())
-                yield waiting[:cut], line, is_new, begins
-                line += waiting.count("\n", 0, cut)
-                waiting, is_new = waiting[cut:], False
+                piece = self._first_piece(waiting, line, is_new)
+                if piece.sentences:
+                    yield piece
+                    is_new = False
+                line += waiting.count("\n", 0, piece.follows)
+                waiting = waiting[piece.follows :]
             if part.is_last:
-                if waiting.strip():
-                    yield waiting, line, is_new, len(waiting) + 1
+                sentences = self._sentences(waiting)
+                if sentences:
+                    yield _Piece(waiting, sentences, len(waiting) + 1, line, is_new)
                 waiting, is_new = "", True
 
-    def _safe_cut(self, text: str) -> int:
-        """Where a long paragraph may be cut: before its last sentence, of which the end has perhaps not been seen."""
-        found = _completed(text, self.tokens(text))
-        if len(found) > 1:
-            return found[-1][0].start
-        space = max(text.rfind(" ", 0, LONGEST_TEXT), text.rfind("\n", 0, LONGEST_TEXT))
-        return space if space > 0 and text[:space].strip() else min(len(text), LONGEST_TEXT)
+    def _first_piece(self, text: str, line: int, is_new: bool) -> _Piece:
+        """All sentences of a long text but the last, of which the end has perhaps not been seen."""
+        sentences = self._sentences(text)
+        if len(sentences) > 1:
+            return _Piece(text, sentences[:-1], sentences[-1][0].start, line, is_new)
+        cut = max(text.rfind(space, 1, LONGEST_TEXT) for space in " \n")
+        cut = cut if cut > 0 else LONGEST_TEXT
+        follows = len(text) - len(text[cut:].lstrip())
+        return _Piece(text, self._sentences(text[:cut]), follows, line, is_new)
+
+    def _sentences(self, text: str) -> list[list[Token]]:
+        return _completed(text, self.tokens(text)) if text.strip() else []
 
 
 def _completed(text: str, found: Iterable[Iterable[Token]]) -> list[list[Token]]:
@@ -108,8 +121,9 @@ def _completed(text: str, found: Iterable[Iterable[Token]]) -> list[list[Token]]
     for tokens in found:
         sentence: list[Token] = []
         for token in tokens:
-            start = max(token.start, end)
+            start = min(max(token.start, end), len(text))
             sentence += _in_between(text, end, start)
+            end = start
             piece = text[start : token.end]
             start += len(piece) - len(piece.lstrip())
             stop = start + len(piece.strip())

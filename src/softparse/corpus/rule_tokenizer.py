@@ -18,7 +18,7 @@ from .plain_text import Token, Tokenizer
 # What is found by its own characters: addresses, mail, emoticons, and the same mark again and again.
 SPECIAL = re.compile(
     r"""(?:https?|ftp)://[!-~]+ | \bwww\.[!-~]+
-    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+
     | (?<![\w)])(?:[:;=]['^-]?[)(\]\[DPpOo/|\\*]+|<3+|\^_*\^)(?!\w)
     | [!?]{2,} | ([^\w\s()\[\]{}<>«»„“”\u3000-\u303f])\1+""",
     re.VERBOSE,

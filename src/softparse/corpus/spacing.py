@@ -65,9 +65,6 @@ def _aligned(forms: list[str], text: str) -> list[bool] | None:
     return spaces if place == len(text) else None
 
 
-PARAGRAPHS = ("newdoc", "newpar")
-
-
 def with_spaces(sentences: Iterable[Sentence]) -> tuple[str, int]:
     """The tokens of sentences as CoNLL-U with SpaceAfter=No, and nothing else but where paragraphs begin; and how many
     of them have no space after them though another one of their sentence follows."""
@@ -75,8 +72,7 @@ def with_spaces(sentences: Iterable[Sentence]) -> tuple[str, int]:
     joined = 0
     for sentence in sentences:
         tokens, spaces = spaces_after(sentence)
-        names = [name.split() for name, _ in _comments(sentence)]
-        lines = ["# newpar\n"] if any(name and name[0] in PARAGRAPHS for name in names) else []
+        lines = ["# newpar\n"] if _begins_paragraph(sentence) else []
         words = iter(sentence.words)
         number = 1
         for (form, size), has_space in zip(tokens, spaces, strict=True):
@@ -93,5 +89,20 @@ def with_spaces(sentences: Iterable[Sentence]) -> tuple[str, int]:
     return "".join(blocks), joined
 
 
+def _begins_paragraph(sentence: Sentence) -> bool:
+    return any(name.startswith(("newdoc", "newpar")) for name, _ in _comments(sentence))
+
+
 def _row(identifier: str, form: str, misc: str) -> str:
     return "\t".join([identifier, form, *["_"] * 7, misc]) + "\n"
+
+
+def running_text(sentences: Iterable[Sentence]) -> str:
+    """The text that sentences were cut from, with a blank line before every paragraph that is marked."""
+    pieces: list[str] = []
+    for sentence in sentences:
+        tokens, spaces = spaces_after(sentence)
+        if pieces and _begins_paragraph(sentence):
+            pieces.append("\n\n")
+        pieces += [form + " " * has_space for (form, _), has_space in zip(tokens, spaces, strict=True)]
+    return "".join(pieces)
