@@ -1,7 +1,7 @@
 """A tokenizer for any language that goes by rules: for models without a trained one.
 
 Words end at white space and punctuation. Numbers, abbreviations, addresses, emoticons and pictures stay whole; words
-with hyphens too. Of words with an apostrophe, short forms of French, Italian and English are cut off (`l'`, `n't`,
+with hyphens too. Of words with an apostrophe, short forms of English, French, Italian and Welsh are cut off (`l'`, `n't`,
 `'s`). Scripts without spaces are cut where the script changes, and ideographs one by one; only a tokenizer trained on
 trees can do better there.
 """
@@ -36,7 +36,7 @@ WORD = re.compile(
     | \Sm*""",
     re.VERBOSE,
 )
-SHORT_FORM = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))$", re.IGNORECASE)  # English
+SHORT_FORM = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m|r|n|i|u|w|ch|th))$", re.IGNORECASE)  # English, Welsh
 ELISION = re.compile(  # French, Italian, Catalan
     r"(?:[^\W\d_go]|qu|jusqu|lorsqu|puisqu|quoiqu|quelqu|un|all|dall|dell|nell|sull|coll|quell|quest|sant|gl)['’]",
     re.IGNORECASE,
