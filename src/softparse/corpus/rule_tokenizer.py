@@ -1,7 +1,7 @@
 """A tokenizer for any language that goes by rules: for models without a trained one.
 
 Words end at white space and punctuation. Numbers, abbreviations, addresses, emoticons and pictures stay whole; words
-with hyphens too. Of words with an apostrophe, short forms of English, French, Italian and Welsh are cut off (`l'`, `n't`,
+with hyphens too. Of words with an apostrophe, short forms of some European languages are cut off (`l'`, `n't`,
 `'s`). Scripts without spaces are cut where the script changes, and ideographs one by one; only a tokenizer trained on
 trees can do better there.
 """
