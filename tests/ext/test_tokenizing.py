@@ -7,6 +7,7 @@ import logging
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
@@ -96,6 +97,15 @@ def test_text_to_trees_as_the_official_scorer_sees_it(folder):
     assert official(gold, "".join(sentence.text() for sentence in by_rules))["Words"] < scores["Words"]
 
 
+def test_the_official_validator_misses_nothing_but_tags(folder, tmp_path):
+    text = "It's “new”:\u00a0see http://x.org (或：你好。) #1 _ 😀!\r\n\r\n\tNo\u2028end\x0b\x85…\n"
+    (tmp_path / "t.txt").write_text((folder / "dev.txt").read_text() + "\n\n" + text, newline="")
+    run("parse", folder / "model", "--text", tmp_path / "t.txt", "-o", tmp_path / "out.conllu")
+    options = ["--lang", "ud", "--level", "2", "--exclude", "unknown-upos", "--", str(tmp_path / "out.conllu")]
+    result = subprocess.run([sys.executable, "-m", "udtools.cli", *options], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_parse_text_in_all_ways(folder, tmp_path):
     model, text = folder / "model", (folder / "dev.txt").read_text()
     plain = run("parse", model, "--text", folder / "dev.txt").stdout
@@ -164,6 +174,19 @@ def test_no_character_gets_lost(tokenizer, text):
 def test_blank_lines_end_sentences(tokenizer):
     words = [sentence.words for sentence in tokenizer.sentences("The dog\n\nsees'a cat\r\n\r\nA tree")]
     assert words == [["The", "dog"], ["sees", "a", "cat"], ["A", "tree"]]
+
+
+def test_threads_do_not_disturb_each_other(tokenizer):
+    texts = ["The dog sees'a cat. A tree walks the river." * number for number in range(1, 30)] * 8
+    wanted = [[sentence.text() for sentence in tokenizer.sentences(text)] for text in texts]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda text: [s.text() for s in tokenizer.sentences(text)], texts))
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == wanted
 
 
 def test_the_same_trees_give_the_same_tokenizer_wherever_their_spaces_are_said(folder):

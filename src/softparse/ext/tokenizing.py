@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,16 +82,18 @@ class TrainedTokenizer(Tokenizer):
         if tokenizer is None:
             raise CorpusError(f"{name}: damaged, or not a tokenizer; delete it to tokenise by rules, or train anew")
         self._tokenizer = tokenizer
+        self._lock = threading.Lock()  # a server has many threads, and UDPipe's objects have one state
 
     def tokens(self, text: str) -> list[list[Token]]:
-        self._tokenizer.resetDocument()
-        self._tokenizer.setText(text.replace("\0", "\ufffd"))  # where text would end for UDPipe
-        result = []
-        while self._tokenizer.nextSentence(self._sentence, self._error):
-            result.append(_tokens(self._sentence))
-        if self._error.occurred():
-            raise CorpusError(f"UDPipe cannot tokenise {text[:40]!r}: {self._error.message}")
-        return result
+        with self._lock:
+            self._tokenizer.resetDocument()
+            self._tokenizer.setText(text.replace("\0", "\ufffd"))  # where text would end for UDPipe
+            result = []
+            while self._tokenizer.nextSentence(self._sentence, self._error):
+                result.append(_tokens(self._sentence))
+            if self._error.occurred():
+                raise CorpusError(f"UDPipe cannot tokenise {text[:40]!r}: {self._error.message}")
+            return result
 
 
 def _loaded(udpipe: Any, content: bytes) -> Any:
