@@ -24,7 +24,7 @@ MAY_IMPORT = {
 }
 ROOMS = list(MAY_IMPORT)
 CORE = {"torch", "numpy", "numba", "llvmlite", "safetensors", "click", "tqdm"}
-EXTRAS = {"gensim"}  # at the edges only
+EXTRAS = {"gensim", "ufal"}  # at the edges only
 
 
 def room(path):

@@ -21,6 +21,8 @@ class DataConfig:
     dev: list[str] = field(default_factory=list)
     output: str = ""  # the model folder
     raw: list[str] = field(default_factory=list)  # raw text: tokenised sentences, or CoNLL-U whose trees do not count
+    # Whether the raw text is running text, to be cut into sentences and words first; files named .conllu never are.
+    raw_text: bool = False
     # Trees that a parser has made: in every epoch as many of them as there are others are learnt from.
     parsed: list[str] = field(default_factory=list)
     vectors: str = ""  # a file of external word vectors
@@ -68,6 +70,14 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
+class TokenizerConfig:
+    """A tokenizer for plain text that is trained on the trees, where UDPipe is installed."""
+
+    train: bool = True
+    epochs: int = at_least(3, 1)  # of half a million characters each, whatever the size of the treebank
+
+
+@dataclass(frozen=True)
 class SelfTrainingConfig:
     """The baseline of two steps: train on trees, parse the raw text, train on trees and the parses that are certain."""
 
@@ -85,6 +95,7 @@ class Config:
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     generative: GenerativeConfig = field(default_factory=GenerativeConfig)
     self_training: SelfTrainingConfig = field(default_factory=SelfTrainingConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
 
 
 def settled(config: Config) -> Config:

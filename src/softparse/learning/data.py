@@ -31,6 +31,7 @@ class Data:
     dev: list[Sentence]
     counts: dict[str, Any] = field(default_factory=dict)
     raw: Survey | None = None
+    raw_files: list[str] = field(default_factory=list)  # where the raw sentences are
     parsed: list[Tree] = field(default_factory=list)  # trees that a parser has made
 
 
@@ -67,7 +68,7 @@ def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> 
     parsed = projective(labelled(config.parsed, single_root), config.nonprojective)[0] if config.parsed else []
     if parsed:
         counts["parsed"] = len(parsed)
-    return Data(trees, dev, counts, raw, parsed)
+    return Data(trees, dev, counts, raw, config.raw, parsed)
 
 
 def _raw(

@@ -32,7 +32,7 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
     raw = None
     if objective.needs_raw:
         data, train = config.data, config.train
-        stream = RawStream(data.raw, train.seed, data.raw_buffer, data.longest_raw)
+        stream = RawStream(found.raw_files, train.seed, data.raw_buffer, data.longest_raw)
         trees = len(found.train) * passes([len(tree) for tree in found.train], train)
         number = max(1, round(objective.raw_sentences * trees))
         if not found.train:

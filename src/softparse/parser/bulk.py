@@ -41,7 +41,15 @@ def parse_files(
     threads: int | None = None, device: str = "cpu",
 ) -> Iterator[Block]:  # fmt: skip
     """Blocks of parsed text in the order of the input, as they are ready; memory does not grow with the input."""
-    windows = in_windows(read_all(paths, kind), len, WINDOW_SENTENCES, WINDOW_WORDS)
+    return parse_stream(model, read_all(paths, kind), options, workers, threads, device)
+
+
+def parse_stream(
+    model: str, sentences: Iterable[Sentence], options: Options, workers: int = 1, threads: int | None = None,
+    device: str = "cpu",
+) -> Iterator[Block]:  # fmt: skip
+    """The same for sentences from anywhere."""
+    windows = in_windows(sentences, len, WINDOW_SENTENCES, WINDOW_WORDS)
     if workers == 1:
         _start(model, threads, device)
         yield from map(_parsed, windows, _repeated(options))

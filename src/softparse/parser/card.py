@@ -18,6 +18,7 @@ def model_card(parser: Parser) -> str:
         "A model for softparse:",
         "",
         "    softparse parse THIS_FOLDER sentences.txt",
+        "    softparse parse THIS_FOLDER --text running-text.txt",
         "",
     ]
     data = metrics.get("data", {})
