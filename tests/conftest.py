@@ -53,7 +53,13 @@ def generator():
     return torch.Generator().manual_seed(7)
 
 
-SMALL = ("model.encoder.hidden=32", "model.encoder.layers=1", "model.scorer.arc=32", "model.scorer.label=32")
+SMALL = (
+    "model.encoder.hidden=32",
+    "model.encoder.layers=1",
+    "model.scorer.arc=32",
+    "model.scorer.label=32",
+    "train.epoch_batches=0",
+)
 
 
 @pytest.fixture(scope="session")

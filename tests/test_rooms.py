@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "model": {"configuration", "corpus", "trees"},
     "parser": {"configuration", "corpus", "model", "trees"},
     "learning": {"configuration", "corpus", "evaluation", "model", "parser", "trees"},
-    "experiment": {"configuration", "corpus", "evaluation", "learning", "parser"},
+    "experiment": {"configuration", "corpus", "drawing", "evaluation", "learning", "parser"},
     "demonstration": {"trees", "drawing"},
     "ext": {"corpus", "drawing", "learning", "parser", "trees"},
     "cli": {"corpus", "demonstration", "drawing", "evaluation", "experiment", "ext", "learning", "parser"},
@@ -24,7 +24,7 @@ MAY_IMPORT = {
 }
 ROOMS = list(MAY_IMPORT)
 CORE = {"torch", "numpy", "numba", "llvmlite", "safetensors", "click", "tqdm"}
-EXTRAS = {"gensim", "spacy", "srsly", "ray", "IPython"}  # at the edges only
+EXTRAS = {"gensim", "ufal", "spacy", "srsly", "ray", "IPython"}  # at the edges only
 
 
 def room(path):

@@ -9,9 +9,13 @@ from click.testing import CliRunner
 from softparse.cli import main
 from softparse.configuration import ConfigurationError
 from softparse.corpus.conllu import read
+from softparse.experiment.changes import changes, changes_table, notable
+from softparse.experiment.comparisons import versus
+from softparse.experiment.curves import curves_table
 from softparse.experiment.rows import read_row, rows_in, tasks_of
 from softparse.experiment.settings import prepare, read_setting
-from softparse.experiment.tables import table
+from softparse.experiment.tables import Cell, table
+from softparse.learning.config import configure
 from tests.conftest import SMALL
 from tests.grammar import treebank
 
@@ -36,7 +40,10 @@ def place(tmp_path):
         f'title = "plain"\nsettings = ["small"]\nset = {json.dumps(TINY)}\nseeds = 2\n'
     )
     (tmp_path / "table" / "2-raw.toml").write_text(
-        f'title = "with raw text"\nsettings = ["small"]\nraw = true\nset = {json.dumps(TINY)}\nscore = ["dev"]\n'
+        f'title = "with raw text"\nsettings = ["small"]\nraw = true\nset = {json.dumps(TINY)}\nagainst = ["1-plain"]\n'
+    )
+    (tmp_path / "table" / "3-some.toml").write_text(
+        f'title = "few trees"\nsettings = ["small"]\ntrees = 6\nset = {json.dumps(TINY)}\nscore = ["dev"]\n'
     )
     return tmp_path
 
@@ -51,11 +58,12 @@ def test_a_grid(place):
     arguments = command(place, "experiment", "run", str(place / "table"), "--jobs", "2")
     outcome = runner.invoke(main, arguments)
     assert outcome.exit_code == 0, outcome.output
-    assert "3 runs, 0 of them done already" in outcome.stderr
-    assert outcome.stderr.count("minutes left") == 3
+    assert "4 runs, 0 of them done already" in outcome.stderr
+    assert outcome.stderr.count("minutes left") == 4
     paths = sorted((place / "results").rglob("*.json"))
     assert [path.relative_to(place / "results").as_posix() for path in paths] == [
         "table/1-plain/small-1.json", "table/1-plain/small-2.json", "table/2-raw/small-1.json",
+        "table/3-some/small-1.json",
     ]  # fmt: skip
     result = json.loads(paths[0].read_text())
     assert result["config"]["train"]["epochs"] == 2
@@ -63,21 +71,35 @@ def test_a_grid(place):
     assert set(result["data"]) == {"train.conllu", "dev.conllu", "test.conllu"}
     assert sum(result["scores"]["test"]["by_sentence"]["words"]) == result["scores"]["test"]["words"]
     assert len(result["history"]) == 2
-    assert "test" not in json.loads(paths[2].read_text())["scores"]  # the row asks for dev alone
+    assert result["sizes"]["labeled"][0] == 12
+    assert json.loads(paths[3].read_text())["best"] is not None
+    assert "test" not in json.loads(paths[3].read_text())["scores"]  # the row asks for dev alone
     assert json.loads(paths[2].read_text())["autoencoder"]["perplexity"]["gold"] > 1
     before = [path.stat().st_mtime_ns for path in paths]
     again = runner.invoke(main, arguments)
-    assert "3 of them done already" in again.stderr
+    assert "4 of them done already" in again.stderr
     assert [path.stat().st_mtime_ns for path in paths] == before
     shown = runner.invoke(main, ["experiment", "table", str(place / "results" / "table"), "--part", "dev"]).output
     assert "| plain | " in shown
     assert "(2) |" in shown
     assert "| with raw text | " in shown
+    page, tables = place / "report.html", place / "results.md"
+    folders = ["--work", str(place / "work"), "--results", str(place / "results"), "--markdown", str(tables)]
+    outcome = runner.invoke(main, ["experiment", "report", "-o", str(page), *folders])
+    assert outcome.exit_code == 0, outcome.output
+    text = page.read_text()
+    assert "small: with raw text against plain" in text
+    assert "What it mended" in text
+    assert text.count("<svg") >= 4  # gains, distances, labels, training
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")  # it needs nothing from elsewhere
+    assert "| with raw text | plain | small | 1 and 2 |" in tables.read_text()
+    assert "| small | 12 / " in tables.read_text()
 
 
 def test_a_run_that_fails_is_told_and_the_others_go_on(place):
     (place / "table" / "0-wrong.toml").write_text('settings = ["small"]\nset = ["train.epoch=2"]\n')
     (place / "table" / "2-raw.toml").unlink()
+    (place / "table" / "3-some.toml").unlink()
     arguments = command(place, "experiment", "run", str(place / "table"), "--seeds", "1")
     outcome = CliRunner().invoke(main, arguments)
     assert outcome.exit_code == 1
@@ -109,7 +131,8 @@ def test_other_data_is_refused(place):
 
 def test_rows(place):
     tasks = tasks_of(rows_in([place / "table"]))
-    assert [task.name for task in tasks] == ["table/1-plain/small-1", "table/2-raw/small-1", "table/1-plain/small-2"]
+    names = ["table/1-plain/small-1", "table/2-raw/small-1", "table/3-some/small-1", "table/1-plain/small-2"]
+    assert [task.name for task in tasks] == names
     (place / "bad.toml").write_text('settings = ["small"]\nseeds = "many"\n')
     with pytest.raises(ConfigurationError, match="seeds must be a number"):
         read_row(place / "bad.toml")
@@ -144,7 +167,98 @@ def test_the_projects_own_settings_and_rows_can_be_read():
     known = {path.stem for path in (root / "settings").glob("*.toml")}
     for path in (root / "settings").glob("*.toml"):
         setting, checksums = read_setting(path)
-        assert set(checksums) == {*setting.train, *setting.dev, *setting.test, *setting.raw}
-    for path in root.glob("*/*.toml"):
-        if path.parent.name != "settings":
-            assert set(read_row(path)[0].settings) <= known
+        # Corpora that have to be bought differ in how they were converted.
+        assert setting.is_licensed or set(checksums) == {*setting.train, *setting.dev, *setting.test, *setting.raw}
+    rows = {path: read_row(path)[0] for path in root.glob("*/*.toml") if path.parent.name != "settings"}
+    assert len({path.stem for path in rows}) == len(rows)  # names that say which table they are of
+    for path, row in rows.items():
+        assert set(row.settings) <= known
+        assert {path.with_name(f"{name}.toml") for name in row.against} <= set(rows)
+        assert not row.peer or (root / "peers" / f"{row.peer}.py").exists()
+        configure(row.preset, assignments=row.set)  # or it is an error
+
+
+def made(row, seed, right, raw=False, trees=0, against=(), labels=None):
+    """A result on ten sentences of ten words, `right` of them right in each."""
+    words = [10] * len(right)
+    scores = {
+        "las": sum(right) / sum(words) * 100, "uas": sum(right) / sum(words) * 100,
+        "by_sentence": {"words": words, "heads": right, "labelled": right},
+        "breakdown": {"distances": {}, "labels": labels or {}},
+    }  # fmt: skip
+    options = {"raw": raw, "trees": trees, "against": list(against)}
+    return {"row": row, "title": row, "setting": "x", "seed": seed, "options": options, "scores": {"test": scores}}
+
+
+def test_rows_are_compared_by_the_means_of_their_runs():
+    better = [8, 9, 9, 8, 9, 8, 9, 9, 8, 9]
+    results = [made("a", 1, [7] * 10), made("a", 2, [8] * 10), made("b", 1, better, against=["a", "c"])]
+    (found,) = versus(results)
+    assert (found.row, found.against, found.runs) == ("b", "a", (1, 2))
+    assert found.comparison.las.difference == pytest.approx(11.0)
+    assert found.is_better
+    results[-1] = made("b", 1, [7, 8] * 5, against=["a"])
+    (found,) = versus(results)
+    assert found.comparison.uas.difference == 0
+    assert not found.is_better
+
+
+def test_changes_are_means_over_runs():
+    def labels(predicted, right):
+        row = {"gold": 10, "predicted": predicted, "alone": right + 1, "with_head": right}
+        return {"advmod": row, "obj": {"gold": 100, "predicted": 100, "alone": 90, "with_head": 80}}
+
+    before = Cell([made("a", 1, [5], labels=labels(10, 5)), made("a", 2, [5], labels=labels(20, 7))])
+    after = Cell([made("b", 1, [5], labels=labels(12, 9) | {"dep": {"predicted": 3}})])
+    found = {change.name: change for change in changes(before, after, "test", "labels")}
+    assert set(found) == {"advmod", "obj", "dep"}
+    advmod = found["advmod"]
+    assert (advmod.before.recall("with_head"), advmod.before.precision("with_head")) == (60.0, 40.0)
+    assert (advmod.after.recall("alone"), advmod.after.precision("with_head")) == (100.0, 75.0)
+    assert advmod.gain() == pytest.approx(200 * 9 / 22 - 200 * 6 / 25)
+    assert found["dep"].after.recall("alone") == 0
+    assert "| advmod | 15 / 10 | 12 / 10 | 70.0 / 46.7 | 100.0 / 83.3 | 60.0 / 40.0 | 90.0 / 75.0 |" in changes_table(
+        notable(list(found.values())), "label"
+    )
+
+
+def test_what_raw_text_is_worth_in_trees():
+    alone = [made(f"{trees}-t", 1, [right], trees=trees) for trees, right in ((100, 5), (400, 7))]
+    both = [made(f"{trees}-r", 1, [right], raw=True, trees=trees) for trees, right in ((100, 6), (400, 8))]
+    assert curves_table([*alone, *both]).splitlines()[2:] == [
+        "| x | 100 | 50.00 ± 0.00 | 60.00 ± 0.00 | +10.00 | 200 |",
+        "| x | 400 | 70.00 ± 0.00 | 80.00 ± 0.00 | +10.00 | more than 400 |",
+    ]
+
+
+def test_a_peer_that_there_is_not(place):
+    (place / "table" / "1-plain.toml").write_text('settings = ["small"]\npeer = "nobody"\n')
+    outcome = CliRunner().invoke(
+        main, command(place, "experiment", "one", str(place / "table" / "1-plain.toml"), "small", "1")
+    )
+    assert outcome.exit_code == 1
+    assert "there is no such peer" in outcome.stderr
+
+
+def test_a_peer(place):
+    """Its parses are scored like those of this parser, and it is not run twice."""
+    (place / "peers").mkdir()
+    (place / "peers" / "gold.py").write_text(
+        "import argparse, json, pathlib, shutil\n"
+        "parser = argparse.ArgumentParser()\n"
+        "for name in ('train', 'dev', 'test', 'output'):\n"
+        "    parser.add_argument('--' + name, type=pathlib.Path)\n"
+        "given = parser.parse_args()\n"
+        "for part in ('dev', 'test'):\n"
+        "    shutil.copy(getattr(given, part), given.output / f'{part}.conllu')\n"
+        "(given.output / 'peer.json').write_text(json.dumps({'seconds': {'training': 1.0}, 'versions': {}}))\n"
+    )
+    row = place / "table" / "1-plain.toml"
+    row.write_text('settings = ["small"]\npeer = "gold"\n')
+    for _ in range(2):
+        outcome = CliRunner().invoke(main, command(place, "experiment", "one", str(row), "small", "1"))
+        assert outcome.exit_code == 0, outcome.output
+        (place / "peers" / "gold.py").write_text("raise SystemExit(3)\n")
+    result = json.loads((place / "results" / "table" / "1-plain" / "small-1.json").read_text())
+    assert result["scores"]["test"]["las"] == 100
+    assert result["seconds"] == {"training": 1.0}

@@ -76,8 +76,9 @@ def test_biaffine_is_its_formula():
     net = network(kind="biaffine", label_kind="biaffine")
     torch.nn.init.normal_(net.arcs.form.weight)
     torch.nn.init.normal_(net.labels.form.weight)
-    views, heads = net.projection(torch.randn(1, 4, 14)), torch.tensor([[0, 2, 0, 1]])
-    parts = [torch.nn.functional.leaky_relu(view[0], 0.1) for view in views]
+    states, heads = torch.randn(1, 4, 14), torch.tensor([[0, 2, 0, 1]])
+    views = net.projection(states)
+    parts = torch.nn.functional.leaky_relu(net.projection.linear(states[0]), 0.1).split([5, 5, 4, 4], -1)
     head, modifier = parts[:2]
     expected = torch.einsum("hi,ij,mj->hm", head, net.arcs.form.weight, modifier) + (head @ net.arcs.form.bias)[:, None]
     torch.testing.assert_close(net.arc_scores(views)[0], expected)

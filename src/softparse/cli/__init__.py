@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from .calibrate import calibrate
 from .check import check, split
 from .demo import demo
 from .evaluate import evaluate
@@ -78,5 +79,6 @@ def main(traceback: bool) -> None:
     """Dependency parsing with few trees."""
 
 
-for _command in (quickstart, train, parse, evaluate, check, split, treebank, vectors, show, info, experiment, demo):
+for _command in (quickstart, train, parse, evaluate, calibrate, check, split, treebank, vectors, show, info, experiment,
+                 demo):  # fmt: skip
     main.add_command(_command)

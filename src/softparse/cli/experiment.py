@@ -65,8 +65,32 @@ def one(row, setting, seed, data, work, results) -> None:
 @click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--part", type=click.Choice(["dev", "test"]), default="test", show_default=True)
 def table(tables, part) -> None:
-    """Print the results below folders (experiments/results/NAME) as a Markdown table."""
+    """Print the results below folders (experiments/results/NAME) as Markdown tables, with the differences of rows."""
+    from ..experiment.comparisons import versus_table
     from ..experiment.tables import read_results
     from ..experiment.tables import table as made
 
-    click.echo(made(read_results(tables), part))
+    results = read_results(tables)
+    click.echo(made(results, part))
+    if any(result["options"].get("against") for result in results):
+        click.echo(f"\n{versus_table(results, part)}")
+
+
+@experiment.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True)
+@click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables to this file too.")
+@WORK
+@RESULTS
+def report(output, markdown, work, results) -> None:
+    """Make a page of all results: tables, curves, what changed, and examples while the parses are there."""
+    from ..corpus.files import replacing
+    from ..experiment.report import Report
+    from ..experiment.tables import read_results
+
+    found = Report(read_results([results]), work)
+    with replacing(output) as file:
+        file.write(found.html().encode())
+    if markdown:
+        with replacing(markdown) as file:
+            file.write(found.markdown().encode())
+    click.echo(f"the page is {output}", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -20,6 +20,7 @@ import click
 @click.option(
     "--format", "kind", type=click.Choice(["conllu", "conllx", "text"]), help="Of the input [default: found out]."
 )
+@click.option("--text", is_flag=True, help="The input is running text: cut it into sentences and words first.")
 @click.option("--confidence", is_flag=True, help="Probability of each arc in MISC, of the tree in a comment.")
 @click.option(
     "--kbest", type=click.IntRange(1), default=1, metavar="K", help="Write the K best trees of each sentence."
@@ -42,14 +43,16 @@ import click
     "and goes on where an earlier run was stopped.",
 )
 @click.option("--ray-address", metavar="ADDRESS", help="Of the cluster [default: RAY_ADDRESS, or one started here].")
-def parse(model, inputs, output, kind, confidence, kbest, complete, clear_deps, decode, single_root, workers, threads,
-          device, engine, ray_address) -> None:  # fmt: skip
+def parse(model, inputs, output, kind, text, confidence, kbest, complete, clear_deps, decode, single_root, workers,
+          threads, device, engine, ray_address) -> None:  # fmt: skip
     """Parse files of sentences: CoNLL-U, CoNLL-X, or one tokenised sentence a line; .gz too, - is standard input.
 
-    Everything in the input stays as it is, but for HEAD and DEPREL of the words.
+    Everything in the input stays as it is, but for HEAD and DEPREL of the words. With --text, any plain text.
     """
     from ..parser.bulk import Options
 
+    if text and kind:
+        raise click.UsageError(f"--text is running text, --format {kind} is sentences that are tokenised; give one")
     options = Options(confidence, kbest, complete, clear_deps, decode, single_root)
     kind = "conllu" if kind == "conllx" else kind
     started, sentences, words = time.perf_counter(), 0, 0
@@ -58,13 +61,15 @@ def parse(model, inputs, output, kind, confidence, kbest, complete, clear_deps, 
             raise click.UsageError("--engine ray fills a folder with a file for every input; name it with -o")
         if device != "cpu":
             raise click.UsageError("--engine ray parses on CPUs; leave out --device")
+        if text:
+            raise click.UsageError("--engine ray takes sentences; cut running text into them with --text first")
         from ..ext.ray_bulk import parse_shards
 
         amounts = parse_shards(model, inputs, output, options, kind, workers, threads or 1, ray_address)
     else:
         if ray_address:
             raise click.UsageError("--ray-address belongs to --engine ray")
-        amounts = _written(output, model, inputs, options, kind, workers or 1, threads, device)
+        amounts = _written(output, _blocks(text, kind, inputs, model, options, workers or 1, threads, device))
     bar = None
     if sys.stderr.isatty():
         from tqdm import tqdm
@@ -84,12 +89,20 @@ def parse(model, inputs, output, kind, confidence, kbest, complete, clear_deps, 
     click.echo(f"{sentences:,} sentences, {words:,} words in {seconds:.1f} s, loading included", err=True)
 
 
-def _written(output: str | None, *arguments: Any) -> Generator[tuple[int, int], None, None]:
-    """Parse files here, into one; numbers of sentences and words as they are written."""
+def _blocks(text: bool, kind: str | None, inputs: Sequence[str], model: str, *arguments: Any) -> Iterator[Any]:
+    """Parsed sentences of files, or of running text."""
+    from ..ext.tokenizing import tokenizer_of
+    from ..parser.bulk import parse_stream, windows, windows_of
+
+    found = windows_of(tokenizer_of(model).read_all(inputs)) if text else windows(inputs, kind)
+    return parse_stream(model, found, *arguments)
+
+
+def _written(output: str | None, blocks: Iterable[Any]) -> Generator[tuple[int, int], None, None]:
+    """Write what is parsed into one file; numbers of sentences and words as it is written."""
     from ..corpus.files import written
-    from ..parser.bulk import parse_files
 
     with written(output) as file:
-        for text, sentences, words in parse_files(*arguments):
-            file.write(text)
+        for block, sentences, words in blocks:
+            file.write(block)
             yield sentences, words

@@ -67,12 +67,17 @@ def _drawable(sentence: Sentence) -> Sentence:
 @click.option("--json", "as_json", is_flag=True, help="Write configuration and metrics as JSON.")
 def info(model: str, as_json: bool) -> None:
     """Say what a model is and how good it was on dev."""
+    from ..ext.tokenizing import description
+    from ..parser.card import with_probabilities
     from ..parser.folder import CARD, METRICS, load, read_config
 
-    load(model)  # a damaged model has nothing to say
+    parser = load(model)  # a damaged model has nothing to say
     folder = Path(model)
     if as_json:
         metrics = json.loads((folder / METRICS).read_text(encoding="utf-8"))
-        click.echo(json.dumps({"config": read_config(folder), "metrics": metrics}, indent=1, ensure_ascii=False))
+        content = {"config": read_config(folder), "metrics": metrics, "plain_text": description(folder)}
+        click.echo(json.dumps(content, indent=1, ensure_ascii=False))
     else:
-        click.echo((folder / CARD).read_text(encoding="utf-8"), nl=False)
+        card = (folder / CARD).read_text(encoding="utf-8")  # of an older release, it says nothing of probabilities
+        click.echo(with_probabilities(card, parser), nl=False)
+        click.echo(f"Plain text (softparse parse --text) is cut into sentences and words {description(folder)}.")

@@ -50,7 +50,7 @@ class ManyFiles(click.Command):
     "--raw",
     multiple=True,
     metavar="FILE...",
-    help="Raw text to learn from too: a tokenised sentence a line, or CoNLL-U.",
+    help="Raw text to learn from too: a tokenised sentence a line, CoNLL-U, or with --set data.raw_text=true any text.",
 )
 @click.option("-o", "--output", metavar="MODEL", help="Folder for the model.")
 @click.option("--preset", default="default", show_default=True, help="See docs/parser.md for all of them.")
@@ -67,6 +67,7 @@ class ManyFiles(click.Command):
 def train(trees, dev, raw, output, preset, file, assignments, vectors, init, resume, force, seed, device) -> None:
     """Train a parser on treebanks."""
     from ..ext.tensorboard import TensorBoard
+    from ..ext.tokenizing import UDPipeMaker
     from ..learning.config import configure
     from ..learning.loop import Interrupted
     from ..learning.training import train as run
@@ -89,7 +90,7 @@ def train(trees, dev, raw, output, preset, file, assignments, vectors, init, res
         if preset.startswith("paper-vae") and not config.data.raw:
             observer.warn(f"the preset {preset} is for trees and raw text (--raw); this trains on trees alone")
         try:
-            run(config, resume=resume, force=force, observer=observer)
+            run(config, resume=resume, force=force, observer=observer, tokenizers=UDPipeMaker())
         except Interrupted:
             if is_first:
                 where = f"the best model so far is in {output}, and " if folder.is_model(output) else ""
@@ -173,6 +174,16 @@ class Screen(Observer):
 
         if report:
             self._line(table(report))
+
+    def calibrated(self, summary: dict[str, Any]) -> None:
+        if "arcs" not in summary.get("temperature", {}):
+            reason = "; ".join(summary.get("notes", [])) or "there are no dev trees"
+            self._line(f"probabilities are not calibrated: {reason}; see softparse calibrate")
+            return
+        error = summary["expected_calibration_error"]["arcs"]
+        before, after = (f"{100 * error[when]:.1f} %" for when in ("before", "after"))
+        temperature = summary["temperature"]["arcs"]
+        self._line(f"probabilities calibrated on dev: temperature {temperature:.2f}, error of arcs {before} → {after}")
 
     def _time_left(self) -> str:
         done = self.step - (self.first_step or 0)

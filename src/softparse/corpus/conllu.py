@@ -89,7 +89,7 @@ def _decoded(block: list[bytes], path: str, first: int, report: Reporter) -> lis
     try:
         return [line.decode("utf-8") for line in block]
     except UnicodeDecodeError:
-        report(_wrong_encoding(block, path, first))
+        report(wrong_encoding(block, path, first))
         return None
 
 
@@ -145,7 +145,7 @@ def _look_closer(row, place, expected, places, columns, path, first) -> str | No
     return f"ID {identifier[:40]!r}, but {expected} was expected"
 
 
-def _wrong_encoding(block: list[bytes], path: str, first: int) -> Problem:
+def wrong_encoding(block: list[bytes], path: str, first: int) -> Problem:
     for place, line in enumerate(block):
         try:
             line.decode("utf-8")
@@ -168,7 +168,7 @@ def read_text(stream: Iterable[bytes], path: str = "<memory>", report: Reporter 
         try:
             text = line.decode("utf-8").removeprefix("\ufeff" if number == 1 else "")
         except UnicodeDecodeError:
-            report(_wrong_encoding([line], path, number))
+            report(wrong_encoding([line], path, number))
             continue
         words = [word for word in text.replace("\t", " ").strip("\r\n").split(" ") if word]
         if words:

@@ -14,6 +14,7 @@ from .vocabulary import normal_form
 
 MOST_COUNTED = 2_000_000  # words in memory; beyond that, the rare ones so far are forgotten
 SURVEYED_FOR_LETTERS = 20_000  # sentences
+MARKS = ",;:!?"  # which tokenised text has apart from words
 SHORT = 5  # sentences of so many words recur in any two texts
 
 
@@ -98,6 +99,13 @@ def doubts(result: Survey, forms: Collection[str], trees: str = "the treebank") 
         found.append(
             f"only {covered / result.words:.0%} of the words of the raw text occur in {trees}; is it the same "
             "language, and are its words separated by spaces as there?"
+        )
+    attached = sum(count for word, count in result.counts.items() if word[-1:] in MARKS and word[:1].isalpha())
+    apart = sum(result.counts[mark] for mark in MARKS)
+    if attached > max(apart, 5):
+        found.append(
+            f"the raw text does not look tokenised: {attached} words have one of {MARKS} at their end, which stand "
+            f"apart {apart} times; if it is running text, say so: --set data.raw_text=true"
         )
     if result.recurring:
         found.append(

@@ -9,7 +9,8 @@ vectors = true                       # and its vectors
 trees = 0                            # so many trees, spread over the file; 0 is all
 score = ["dev", "test"]
 set = ["train.epochs=30"]
-peer = ""                            # spacy or udpipe instead of this parser
+against = ["5-default"]              # rows that it is compared with, the first one its twin without raw text
+peer = ""                            # another parser, which the script of this name in `peers` trains and runs
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..configuration import ConfigurationError, at_least, build, choice, read_toml
+from ..configuration import ConfigurationError, at_least, build, read_toml
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Row:
     trees: int = at_least(0, 0)
     score: list[str] = field(default_factory=lambda: ["dev", "test"])
     set: list[str] = field(default_factory=list)
-    peer: str = choice("", "spacy", "udpipe", "udpipe-tags")
+    against: list[str] = field(default_factory=list)
+    peer: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,16 @@ from typing import Any
 import torch
 
 from ..configuration import as_table
-from ..corpus.conllu import read, write
+from ..corpus.conllu import read, read_all, write
 from ..corpus.files import replacing
 from ..evaluation import break_down, score, sentence_counts
 from ..learning.config import Config, configure, settled
 from ..learning.observer import Observer
 from ..learning.training import train
 from ..parser import Parser
+from . import peers
 from .rows import Task
-from .settings import Files, copy, prepare, read_setting
+from .settings import PARTS, Files, copy, prepare, read_setting
 
 
 def result_path(task: Task, results: Path) -> Path:
@@ -38,11 +39,12 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
     place.mkdir(parents=True, exist_ok=True)
     setting = task.path.parent.parent / "settings" / f"{task.setting}.toml"
     files = prepare(setting, data, work / "settings" / task.setting)
-    config = configuration(task, files, setting, work, place)
-    started = time.time()
-    parser = train(config, resume=True, observer=observer)
-    trained = time.time()
-    scores = {part: _scored(parser, getattr(files, part), place / f"{part}.conllu") for part in task.row.score}
+    if task.row.peer:
+        found = peers.run(
+            task.path.parent.parent / "peers" / f"{task.row.peer}.py", _trees(task, files, place), files, place
+        )
+    else:
+        found = _train(task, files, setting, work, place, observer)
     content = {
         "table": task.path.parent.name,
         "row": task.path.stem,
@@ -50,14 +52,10 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
         "setting": task.setting,
         "seed": task.seed,
         "options": asdict(task.row),
-        "scores": scores,
-        "seconds": {"training": _seconds(place / "model"), "this_start": trained - started},
-        "best": parser.metrics.get("best"),
-        "autoencoder": parser.metrics.get("autoencoder"),
-        "history": _history(place / "model"),
-        "config": _without_paths(as_table(settled(config))),
+        "scores": {part: scored(getattr(files, part), place / f"{part}.conllu") for part in task.row.score},
+        **found,
         "data": files.checksums,
-        "versions": {name: importlib.metadata.version(name) for name in ("softparse", "torch", "numpy", "numba")},
+        "sizes": sizes(files),
         "machine": machine(),
     }
     path = result_path(task, results)
@@ -66,14 +64,64 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
     return path
 
 
+def _train(
+    task: Task, files: Files, setting: Path, work: Path, place: Path, observer: Observer | None
+) -> dict[str, Any]:
+    """Train this project's parser, and parse what is to be scored into files."""
+    config = configuration(task, files, setting, work, place)
+    parser = train(config, resume=True, observer=observer)
+    seconds = {"training": _seconds(place / "model")}
+    for part in task.row.score:
+        seconds[f"parsing {part}"] = _parse(parser, getattr(files, part), place / f"{part}.conllu")
+    return {
+        "seconds": seconds,
+        "best": parser.metrics.get("best"),
+        "autoencoder": parser.metrics.get("autoencoder"),
+        "history": _history(place / "model"),
+        "config": _without_paths(as_table(settled(config))),
+        "versions": {name: importlib.metadata.version(name) for name in ("softparse", "torch", "numpy", "numba")},
+    }
+
+
+def _parse(parser: Parser, gold: Path, target: Path) -> float:
+    """The seconds it took."""
+    sentences = list(read(gold, "conllu"))
+    started = time.perf_counter()
+    parses = parser.parse(sentences)
+    seconds = time.perf_counter() - started
+    with replacing(target) as file:
+        for sentence, parse in zip(sentences, parses, strict=True):
+            file.write(write(sentence.with_tree(parse.heads, parse.labels)))
+    return seconds
+
+
+def _trees(task: Task, files: Files, place: Path) -> Path:
+    """The trees to learn from: all of the setting, or some of them."""
+    if not task.row.trees:
+        return files.labeled
+    every = max(1, sum(1 for _ in read(files.labeled, "conllu")) // task.row.trees)
+    copy([files.labeled], place / "trees.conllu", every, task.row.trees)
+    return place / "trees.conllu"
+
+
+def sizes(files: Files) -> dict[str, tuple[int, int]]:
+    """Sentences and words of every part."""
+    found = {part: [getattr(files, part)] for part in PARTS} | {"raw": files.raw}
+    counts = {}
+    for part, paths in found.items():
+        lengths = [len(sentence) for sentence in read_all(paths)]
+        if lengths:
+            counts[part] = len(lengths), sum(lengths)
+    return counts
+
+
 def configuration(task: Task, files: Files, setting: Path, work: Path, place: Path) -> Config:
     row = task.row
-    trees = files.labeled
-    if row.trees:
-        trees = place / "trees.conllu"
-        every = max(1, sum(1 for _ in read(files.labeled, "conllu")) // row.trees)
-        copy([files.labeled], trees, every, row.trees)
-    data: dict[str, Any] = {"train": [str(trees)], "dev": [str(files.dev)], "output": str(place / "model")}
+    data: dict[str, Any] = {
+        "train": [str(_trees(task, files, place))],
+        "dev": [str(files.dev)],
+        "output": str(place / "model"),
+    }
     if row.raw:
         data["raw"] = [str(path) for path in files.raw]
     if row.vectors:
@@ -101,22 +149,13 @@ def vectors(setting: Path, files: Files, target: Path) -> Path:
     return target
 
 
-def _scored(parser: Parser, gold: Path, target: Path) -> dict[str, Any]:
-    """Scores, their breakdown, and counts by sentence, which the bootstrap needs. The parses go to a file."""
-    sentences = list(read(gold, "conllu"))
-    started = time.perf_counter()
-    parses = parser.parse(sentences)
-    seconds = time.perf_counter() - started
-    predicted = [
-        sentence.with_tree(parse.heads, parse.labels) for sentence, parse in zip(sentences, parses, strict=True)
-    ]
-    with replacing(target) as file:
-        file.writelines(write(sentence) for sentence in predicted)
-    counts = sentence_counts(sentences, predicted)
+def scored(gold: Path, predicted: Path) -> dict[str, Any]:
+    """Scores, their breakdown, and counts by sentence, which the bootstrap needs."""
+    sentences, parses = list(read(gold, "conllu")), list(read(predicted, "conllu"))
+    counts = sentence_counts(sentences, parses)
     return {
-        **score(sentences, predicted).as_dict(),
-        "seconds": seconds,
-        "breakdown": break_down(sentences, predicted).as_dict(),
+        **score(sentences, parses).as_dict(),
+        "breakdown": break_down(sentences, parses).as_dict(),
         "by_sentence": {
             name: [int(value) for value in getattr(counts, name)] for name in ("words", "heads", "labelled")
         },

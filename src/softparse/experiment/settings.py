@@ -42,6 +42,7 @@ class Setting:
     test: list[str] = field(default_factory=list)
     raw: list[str] = field(default_factory=list)
     vectors: str = ""
+    is_licensed: bool = False  # data that has to be bought, and differs in how it was converted: no checksums
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,10 @@ class Cell:
     def values(self, part: str, measure: str) -> list[float]:
         return [result["scores"][part][measure] for result in self.results if part in result["scores"]]
 
+    def by_sentence(self, part: str, name: str) -> list[list[int]]:
+        """Counts of the sentences, a list for each run."""
+        return [result["scores"][part]["by_sentence"][name] for result in self.results if part in result["scores"]]
+
     def shown(self, part: str, measures: Sequence[str] = ("uas", "las")) -> str:
         """Mean ± standard deviation, and the number of runs."""
         values = [self.values(part, measure) for measure in measures]
@@ -39,12 +43,20 @@ def read_results(folders: Iterable[Path]) -> list[Result]:
     """All results below these folders."""
     found = []
     for folder in folders:
-        for path in sorted(folder.rglob("*.json")):
+        if not folder.exists():
+            raise ConfigurationError(f"{folder}: there are no results")
+        for path in sorted(folder.rglob("*.json"), key=_order):
             try:
                 found.append(json.loads(path.read_text(encoding="utf-8")))
             except ValueError as error:
                 raise ConfigurationError(f"{path}: not a result ({error}); delete it to run it again") from None
     return found
+
+
+def _order(path: Path) -> tuple[str, int, str]:
+    """Rows by their numbers, 2 before 10."""
+    number = path.parent.name.split("-")[0]
+    return path.parent.parent.as_posix(), int(number) if number.isdigit() else 0, path.as_posix()
 
 
 def cells(results: Iterable[Result]) -> dict[tuple[str, str], Cell]:
@@ -55,16 +67,31 @@ def cells(results: Iterable[Result]) -> dict[tuple[str, str], Cell]:
     return found
 
 
+def titles(results: Iterable[Result]) -> dict[str, str]:
+    """What rows are called, in their order."""
+    return {result["row"]: result["title"] or result["row"] for result in results}
+
+
+def sizes_table(results: Sequence[Result]) -> str:
+    """Sentences / words of every part of every setting."""
+    sizes = {result["setting"]: result["sizes"] for result in results if not result["options"]["trees"]}
+    parts = list(dict.fromkeys(part for found in sizes.values() for part in found))
+    lines = ["| sentences / words | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
+    for setting, found in sizes.items():
+        shown = ["{:,} / {:,}".format(*found[part]) if part in found else "" for part in parts]
+        lines.append(f"| {setting} | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
 def table(results: Sequence[Result], part: str = "test") -> str:
     """UAS / LAS of every row in every setting."""
     found = cells(results)
-    titles = {result["row"]: result["title"] or result["row"] for result in results}
     settings = list(dict.fromkeys(result["setting"] for result in results))
     lines = [
         f"| UAS / LAS on {part} | " + " | ".join(settings) + " |",
         "|---" * (len(settings) + 1) + "|",
     ]
-    for row, title in titles.items():
+    for row, title in titles(results).items():
         shown = [found.get((row, setting), Cell()).shown(part) for setting in settings]
         if any(shown):
             lines.append(f"| {title} | " + " | ".join(shown) + " |")

@@ -21,6 +21,8 @@ class DataConfig:
     dev: list[str] = field(default_factory=list)
     output: str = ""  # the model folder
     raw: list[str] = field(default_factory=list)  # raw text: tokenised sentences, or CoNLL-U whose trees do not count
+    # Whether the raw text is running text, to be cut into sentences and words first; files named .conllu never are.
+    raw_text: bool = False
     # Trees that a parser has made: in every epoch as many of them as there are others are learnt from.
     parsed: list[str] = field(default_factory=list)
     vectors: str = ""  # a file of external word vectors
@@ -45,6 +47,9 @@ class TrainConfig:
     epochs: int = at_least(60, 1)
     batch_sentences: int = at_least(16, 1)
     batch_words: int = at_least(400, 1)  # with padding; a longer sentence is a batch of its own
+    # An epoch goes through the trees again and again until it has so many batches: few trees need as many updates as
+    # many do, and the other settings count epochs. 0 is once.
+    epoch_batches: int = at_least(0, 0)
     optimizer: str = choice("adam", "adadelta")
     learning_rate: float = at_least(4e-3, 0.0)
     beta2: float = at_least(0.9, 0.0, below=1.0)
@@ -65,6 +70,14 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
+class TokenizerConfig:
+    """A tokenizer for plain text that is trained on the trees, where UDPipe is installed."""
+
+    train: bool = True
+    epochs: int = at_least(3, 1)  # of half a million characters each, whatever the size of the treebank
+
+
+@dataclass(frozen=True)
 class SelfTrainingConfig:
     """The baseline of two steps: train on trees, parse the raw text, train on trees and the parses that are certain."""
 
@@ -82,6 +95,7 @@ class Config:
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     generative: GenerativeConfig = field(default_factory=GenerativeConfig)
     self_training: SelfTrainingConfig = field(default_factory=SelfTrainingConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
 
 
 def settled(config: Config) -> Config:

@@ -31,6 +31,7 @@ class Data:
     dev: list[Sentence]
     counts: dict[str, Any] = field(default_factory=dict)
     raw: Survey | None = None
+    raw_files: list[str] = field(default_factory=list)  # where the raw sentences are
     parsed: list[Tree] = field(default_factory=list)  # trees that a parser has made
 
 
@@ -39,10 +40,10 @@ def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> 
         raise CorpusError("no treebank to train on; give one with --train")
 
     warn_of_repeated_files(config, warn)
-    sentences = _labelled(config.train, single_root, warn) if config.train else []
+    sentences = with_trees(config.train, single_root, warn) if config.train else []
     counts: dict[str, Any] = {"trees": config.train, "sentences": len(sentences)}
     if config.dev:
-        dev = _labelled(config.dev, single_root, warn)
+        dev = with_trees(config.dev, single_root, warn)
         counts |= {"dev": ", ".join(config.dev), "dev_sentences": len(dev)}
     else:
         sentences, dev = held_out(sentences, config.held_out)
@@ -67,7 +68,7 @@ def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> 
     parsed = projective(labelled(config.parsed, single_root), config.nonprojective)[0] if config.parsed else []
     if parsed:
         counts["parsed"] = len(parsed)
-    return Data(trees, dev, counts, raw, parsed)
+    return Data(trees, dev, counts, raw, config.raw, parsed)
 
 
 def _raw(
@@ -92,7 +93,7 @@ def _raw(
     return found
 
 
-def _labelled(paths: list[str], single_root: bool, warn: Callable[[str], None]) -> list[Sentence]:
+def with_trees(paths: list[str], single_root: bool, warn: Callable[[str], None]) -> list[Sentence]:
     """The sentences with trees; of many warnings the first ones are shown and the others are counted."""
     count = 0
 

@@ -28,7 +28,7 @@ from .divergence import all_finite, diverged, is_suspicious
 from .objective import NAMES, Objective, by_word
 from .observer import Observer, Record
 from .optimizers import Average, clip_gradient, learning_rate, optimizer
-from .plan import Update
+from .plan import Update, passes
 from .unlabelled import Unlabelled
 
 
@@ -78,6 +78,7 @@ class Loop:
         self.clock = Clock()
         self.objective = Objective(parser, config, unlabelled, self._teacher(), self.clock)
         self.lengths = [len(tree) for tree in self.trees]
+        self.passes = passes(self.lengths[: self.gold], self.config)
         # How many updates there are differs from epoch to epoch; the schedule goes by their part that is done.
         self.steps = (len(self._batches(0)) or len(self.updates(0))) * self.config.epochs
         self.stop_requested = False
@@ -97,10 +98,14 @@ class Loop:
 
     def _batches(self, epoch: int) -> list[list[int]]:
         """The batches of trees of an epoch: they depend on the seed and the epoch alone."""
-        generator = np.random.default_rng([self.config.seed, epoch])
+        return [batch for number in range(self.passes) for batch in self._pass(epoch * self.passes + number)]
+
+    def _pass(self, number: int) -> list[list[int]]:
+        """Once through the trees."""
+        generator = np.random.default_rng([self.config.seed, number])
         chosen = np.arange(self.gold)
         if self.gold < len(self.trees):  # as many of them, others every time
-            others = np.random.default_rng([self.config.seed, epoch, 3]).permutation(len(self.trees) - self.gold)
+            others = np.random.default_rng([self.config.seed, number, 3]).permutation(len(self.trees) - self.gold)
             chosen = np.concatenate([chosen, self.gold + others[: self.gold]])
         lengths = [self.lengths[place] for place in chosen]
         batches = batched(lengths, self.config.batch_sentences, self.config.batch_words, generator)

@@ -25,6 +25,9 @@ class Observer:
     def diagnosed(self, report: dict[str, Any]) -> None:
         """What the generative model has learnt; see `diagnostics`."""
 
+    def calibrated(self, summary: dict[str, Any]) -> None:
+        """What the probabilities are worth, see `calibration`; nothing if there are no trees to calibrate on."""
+
     def finished(self) -> None:
         """All is done, or was interrupted."""
 
@@ -54,6 +57,10 @@ class Observers(Observer):
     def diagnosed(self, report: dict[str, Any]) -> None:
         for observer in self.observers:
             observer.diagnosed(report)
+
+    def calibrated(self, summary: dict[str, Any]) -> None:
+        for observer in self.observers:
+            observer.calibrated(summary)
 
     def finished(self) -> None:
         for observer in self.observers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,8 +10,21 @@ import numpy as np
 
 from ..corpus.batches import batched
 from ..corpus.raw import RawStream
+from .config import TrainConfig
 
 Words = list[str]
+
+
+def passes(lengths: Sequence[int], config: TrainConfig) -> int:
+    """How often an epoch goes through trees of these lengths.
+
+    >>> passes([5] * 20, TrainConfig(batch_sentences=10, epoch_batches=7))
+    4
+    """
+    if not lengths:
+        return 1
+    batches = len(batched(lengths, config.batch_sentences, config.batch_words))
+    return max(1, math.ceil(config.epoch_batches / batches))
 
 
 @dataclass(frozen=True)

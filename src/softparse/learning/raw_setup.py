@@ -17,7 +17,7 @@ from .autoencoder import Autoencoder
 from .config import Config
 from .data import Data
 from .new_parser import known_words
-from .plan import RawBatches
+from .plan import RawBatches, passes
 from .priors import Prior, estimated, read_prior
 from .unlabelled import Unlabelled
 
@@ -32,8 +32,9 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
     raw = None
     if objective.needs_raw:
         data, train = config.data, config.train
-        stream = RawStream(data.raw, train.seed, data.raw_buffer, data.longest_raw)
-        number = max(1, round(objective.raw_sentences * len(found.train)))
+        stream = RawStream(found.raw_files, train.seed, data.raw_buffer, data.longest_raw)
+        trees = len(found.train) * passes([len(tree) for tree in found.train], train)
+        number = max(1, round(objective.raw_sentences * trees))
         if not found.train:
             number = min(found.raw.sentences, MOST_WITHOUT_TREES)
         sentences = max(1, round(objective.raw_batch * train.batch_sentences))

@@ -38,21 +38,23 @@ def first_step(output: str | Path) -> Path:
     return Path(output).with_name(f"{Path(output).name}.first")
 
 
-def two_steps(config: Config, run: Run, group: Group, resume: bool) -> Parser:
-    """Both steps. `run` trains; what is finished already is not done again if this is to `resume`."""
+def two_steps(config: Config, run: Run, group: Group, resume: bool, raw: Callable[[], list[str]]) -> Parser:
+    """Both steps. `run` trains; what is finished already is not done again if this is to `resume`; `raw` says which
+    files have the raw sentences."""
     if config.data.output:
-        return _two_steps(config, Path(config.data.output), run, group.by_first, resume)
+        return _two_steps(config, Path(config.data.output), run, group.by_first, resume, raw)
     temporary = group.by_first(tempfile.mkdtemp)
     try:
-        return _two_steps(config, Path(temporary) / "model", run, group.by_first, resume)
+        return _two_steps(config, Path(temporary) / "model", run, group.by_first, resume, raw)
     finally:
         if group.is_first:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _two_steps(
-    config: Config, place: Path, run: Run, by_first: Callable[[Callable[[], None]], None], resume: bool
-) -> Parser:
+    config: Config, place: Path, run: Run, by_first: Callable[[Callable[[], None]], None], resume: bool,
+    raw: Callable[[], list[str]],
+) -> Parser:  # fmt: skip
     first, parsed = first_step(place), place.with_name(f"{place.name}.parsed.conllu")
     epochs = max(1, round(config.train.epochs * 2 / 3))
 
@@ -74,7 +76,7 @@ def _two_steps(
 
     def parse() -> None:
         if not (resume and parsed.exists()):
-            parse_raw(parser, config, parsed)
+            parse_raw(parser, replace(config, data=replace(config.data, raw=raw())), parsed)
 
     by_first(parse)
     second = run(replace(supervised, data=replace(config.data, parsed=[str(parsed)])), True)
@@ -115,7 +117,7 @@ def _parses(parser: Parser, config: Config) -> Iterator[tuple[bytes, float]]:
     longest = config.data.longest_raw or 10**9
     sentences = (s for s in read_all(config.data.raw) if FEWEST_WORDS <= len(s) <= longest)
     some = islice(sentences, config.self_training.most_sentences)
-    for parse in parser.pipe((sentence.words for sentence in some), confidence=True):
+    for parse in parser.pipe((sentence.words for sentence in some), confidence=True, calibrated=False):
         assert parse.probabilities is not None
         certainty = float(np.mean(parse.probabilities))
         bare = Sentence.from_words(parse.words, [f"{CERTAINTY} = {certainty:.4f}"])

@@ -46,7 +46,8 @@ def begin(output: str | Path) -> None:
 def take_back(output: str | Path) -> None:
     """After an error before the first state: as if the run had never begun."""
     with contextlib.suppress(OSError):  # a folder with an older run's state stays
-        (place(output) / BEGUN).unlink(missing_ok=True)
+        for path in (place(output) / BEGUN, *place(output).glob("tokenizer-*"), *place(output).glob("raw-*")):
+            path.unlink(missing_ok=True)
         place(output).rmdir()
 
 

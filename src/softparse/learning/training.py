@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from ..configuration import ConfigurationError, as_json
 from ..corpus.vocabulary import Vocabulary
 from ..parser import ModelError, Parser, folder
 from ..parser.device import usable_device
+from ..parser.temperature import CALIBRATION
 from . import data, generative_files, state
+from .calibration import calibrate
 from .config import Config, doubts, settled
 from .diagnostics import diagnose
 from .distributed import Group
@@ -30,15 +33,23 @@ from .observer import Observer, Record
 from .priors import Prior
 from .raw_setup import make_unlabelled
 from .self_training import first_step, two_steps
+from .tokenizers import Texts, TokenizerMaker
 
 AFTER_A_FULL_DISK = "what was there before is whole; make room or mend the place, then --resume goes on"
 
 
-def train(config: Config, *, resume: bool = False, force: bool = False, observer: Observer | None = None) -> Parser:
+def train(
+    config: Config,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    observer: Observer | None = None,
+    tokenizers: TokenizerMaker | None = None,
+) -> Parser:
     """Train a parser on treebanks, and save it to `config.data.output` (if that is given) whenever it gets better.
 
-    `resume` goes on with a run that was stopped, or starts one if there is none; `force` allows to replace a model.
-    Returns the best parser.
+    `resume` goes on with a run that was stopped, or starts one if there is none; `force` allows to replace a model;
+    `tokenizers` trains a tokenizer to save with it. Returns the best parser.
     """
     questions = doubts(config)
     config = settled(config)
@@ -47,8 +58,10 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
     for question in questions:
         watching.warn(question)
 
+    texts = Texts(config, tokenizers, state.place(config.data.output) if config.data.output else None, watching.warn)
+
     def run(config: Config, may_replace: bool = False) -> Parser:
-        return _run(config, resume, force or may_replace, watching, group)
+        return _run(config, resume, force or may_replace, watching, group, texts)
 
     is_orderly = False
     try:
@@ -57,23 +70,24 @@ def train(config: Config, *, resume: bool = False, force: bool = False, observer
         elif config.data.output and group.by_first(lambda: _is_done(config, resume, force)):
             parser = _complete(config.data.output, watching)
         else:
-            parser = two_steps(config, run, group, resume)
+            parser = two_steps(config, run, group, resume, lambda: texts.prepare().raw)
         is_orderly = True
         return parser
     except Interrupted:  # which all processes are, at the same step
         is_orderly = True
         raise
     finally:
+        texts.close()
         watching.finished()
         group.close(is_orderly)
 
 
-def _run(config: Config, resume: bool, force: bool, observer: Observer, group: Group) -> Parser:
+def _run(config: Config, resume: bool, force: bool, observer: Observer, group: Group, texts: Texts) -> Parser:
     output = config.data.output
     if output and not group.by_first(lambda: _begin(config, resume, force)):
         return _complete(output, observer)
     with _settings(config, group):
-        return _train(config, resume, observer, group)
+        return _train(config, resume, observer, group, texts)
 
 
 def _complete(output: str, observer: Observer) -> Parser:
@@ -127,18 +141,22 @@ def _begin(config: Config, resume: bool, force: bool) -> bool:
     return True
 
 
-def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Parser:
+def _train(config: Config, resume: bool, observer: Observer, group: Group, texts: Texts) -> Parser:
     output = config.data.output
     has_begun_here = group.is_first and not resume
-    with _taken_back_on_error(output if has_begun_here else ""), group.together():
-        found = data.load(config.data, config.decoding.single_root, observer.warn)
-        parser = make_parser(config, found, observer)
-        parser.to(_device(config, group))
-        unlabelled = make_unlabelled(config, found, parser)
-        loop = Loop(parser, found, config, group, observer, unlabelled)
-        autoencoder = unlabelled.autoencoder if unlabelled else None
-        fingerprint = _fingerprint(found, parser.vocabulary, autoencoder.prior if autoencoder else None)
-        saved = state.load(output, config, fingerprint) if output and resume else None
+    with _taken_back_on_error(output if has_begun_here else ""):
+        prepared = group.by_first(texts.prepare)
+        with group.together():
+            found = data.load(replace(config.data, raw=prepared.raw), config.decoding.single_root, observer.warn)
+            if config.data.raw:
+                found.counts["raw"] = config.data.raw
+            parser = make_parser(config, found, observer)
+            parser.to(_device(config, group))
+            unlabelled = make_unlabelled(config, found, parser)
+            loop = Loop(parser, found, config, group, observer, unlabelled)
+            autoencoder = unlabelled.autoencoder if unlabelled else None
+            fingerprint = _fingerprint(found, parser.vocabulary, autoencoder.prior if autoencoder else None)
+            saved = state.load(output, config, fingerprint) if output and resume else None
     if group.size > 1:  # every process has made the same weights; their dropout differs from here on
         torch.manual_seed(config.train.seed + 7919 * (group.rank + 1))
     if saved is not None:
@@ -157,7 +175,8 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
             is_begun = any(entry.get("is_best") for entry in loop.progress.history[:-1])
             write = folder.update if is_begun and folder.is_model(output) else folder.write
             with _telling_place(output):
-                write(parser, output, {state.HISTORY: _lines(loop.progress.history).encode(), **_generative(loop)})
+                history = {state.HISTORY: _lines(loop.progress.history).encode()}
+                write(parser, output, {**history, **_generative(loop), **prepared.files})
 
     def save() -> None:
         content = loop.state_dict()
@@ -180,6 +199,10 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group) -> Pa
         assert autoencoder is not None
         parser.metrics["autoencoder"] = diagnose(parser, generative, autoencoder.prior, found.dev)
         observer.diagnosed(parser.metrics["autoencoder"])
+    if group.is_first:
+        if found.dev:
+            calibrate(parser, found.dev, names=(str(found.counts["dev"]), ""))
+        observer.calibrated(parser.metrics.get(CALIBRATION, {}))
     if output and group.is_first:
         with _telling_place(output):
             folder.update_texts(parser, output, {state.HISTORY: _lines(loop.progress.history).encode()})

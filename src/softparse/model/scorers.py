@@ -28,7 +28,10 @@ class ScorerConfig:
 
 
 class Views(NamedTuple):
-    """A word as its neighbours may see it, [B, n + 1, ...] each: as head and as modifier, for arcs and for labels."""
+    """A word as its neighbours may see it, [B, n + 1, ...] each: as head and as modifier, for arcs and for labels.
+
+    Those for a biaffine form are f(x) and g(x), those for a perceptron W_h x and W_m x.
+    """
 
     arc_head: Tensor
     arc_modifier: Tensor
@@ -43,6 +46,8 @@ class Projection(nn.Module):
         super().__init__()
         self.sizes = [config.arc, config.arc, config.label, config.label]
         self.linear = nn.Linear(inputs, sum(self.sizes))
+        self.dropout = config.dropout
+        self.kinds = [config.kind, config.label_kind]
         kinds = [config.kind, config.kind, config.label_kind, config.label_kind]
         parts = zip(kinds, self.linear.weight.split(self.sizes), self.linear.bias.split(self.sizes), strict=True)
         with torch.no_grad():
@@ -52,7 +57,13 @@ class Projection(nn.Module):
                     nn.init.zeros_(bias)
 
     def forward(self, states: Tensor) -> Views:
-        return Views(*self.linear(states).split(self.sizes, -1))
+        views: list[Tensor] = []
+        pairs = self.linear(states).split([2 * size for size in self.sizes[::2]], -1)
+        for kind, both in zip(self.kinds, pairs, strict=True):
+            if kind == "biaffine":
+                both = dropped(nn.functional.leaky_relu(both, 0.1), self.dropout, self.training)
+            views += both.chunk(2, -1)
+        return Views(*views)
 
 
 def arc_scorer(config: ScorerConfig) -> nn.Module:
@@ -107,11 +118,9 @@ class ArcBiaffine(nn.Module):
         super().__init__()
         self.form = nn.Linear(config.arc, config.arc)  # its bias: how likely a word is a head at all
         nn.init.zeros_(self.form.weight)
-        self.dropout = config.dropout
 
     def forward(self, heads: Tensor, modifiers: Tensor) -> Tensor:
         # s[h, m] = f(x_h) · (U g(x_m) + u)
-        heads, modifiers = (_activated(view, self.dropout, self.training) for view in (heads, modifiers))
         return heads @ self.form(modifiers).transpose(1, 2)
 
 
@@ -122,15 +131,8 @@ class LabelBiaffine(nn.Module):
         self.form = nn.Linear(config.label, labels * config.label)
         self.of_both = nn.Linear(2 * config.label, labels)
         nn.init.zeros_(self.form.weight)
-        self.dropout = config.dropout
 
     def forward(self, as_heads: Tensor, modifiers: Tensor, heads: Tensor) -> Tensor:
-        head = heads_of(_activated(as_heads, self.dropout, self.training), heads)
-        modifier = _activated(modifiers, self.dropout, self.training)
-        form = self.form(modifier).unflatten(-1, (self.labels, self.hidden))
-        return (form @ head[..., None])[..., 0] + self.of_both(torch.cat([head, modifier], -1))
-
-
-def _activated(view: Tensor, dropout: float, training: bool) -> Tensor:
-    """What stands in front of a biaffine form."""
-    return dropped(nn.functional.leaky_relu(view, 0.1), dropout, training)
+        head = heads_of(as_heads, heads)
+        form = self.form(modifiers).unflatten(-1, (self.labels, self.hidden))
+        return (form @ head[..., None])[..., 0] + self.of_both(torch.cat([head, modifiers], -1))

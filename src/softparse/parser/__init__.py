@@ -2,5 +2,6 @@
 
 from .folder import ModelError, load
 from .parsing import DecodingConfig, Parse, Parser, ParserConfig
+from .temperature import Temperatures
 
-__all__ = ["DecodingConfig", "ModelError", "Parse", "Parser", "ParserConfig", "load"]
+__all__ = ["DecodingConfig", "ModelError", "Parse", "Parser", "ParserConfig", "Temperatures", "load"]

@@ -41,13 +41,21 @@ def parse_files(
     threads: int | None = None, device: str = "cpu",
 ) -> Iterator[Block]:  # fmt: skip
     """Blocks of parsed text in the order of the input, as they are ready; memory does not grow with the input."""
+    yield from parse_stream(model, windows(paths, kind), options, workers, threads, device)
+
+
+def parse_stream(
+    model: str, windows: Iterable[list[Sentence]], options: Options, workers: int = 1, threads: int | None = None,
+    device: str = "cpu",
+) -> Iterator[Block]:  # fmt: skip
+    """The same for sentences from anywhere, in lists that are parsed together."""
     if workers == 1:
         _start(model, threads, device)
-        yield from map(_parsed, windows(paths, kind), _repeated(options))
+        yield from map(_parsed, windows, _repeated(options))
         return
     load(model, device)  # what is wrong with it is said here; a worker could only end
     try:
-        yield from _by_workers(windows(paths, kind), options, workers, (model, threads or 1, device))
+        yield from _by_workers(windows, options, workers, (model, threads or 1, device))
     except BrokenProcessPool:
         message = "a worker process was ended from outside, perhaps for want of memory; use fewer --workers"
         raise ChildProcessError(message) from None
@@ -58,7 +66,11 @@ def windows(paths: Sequence[str], kind: str | None = None) -> Iterator[list[Sent
 
     They do not depend on who parses them, and so neither does the last digit of a probability.
     """
-    return in_windows(read_all(paths, kind), len, WINDOW_SENTENCES, WINDOW_WORDS)
+    return windows_of(read_all(paths, kind))
+
+
+def windows_of(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    return in_windows(sentences, len, WINDOW_SENTENCES, WINDOW_WORDS)
 
 
 def _by_workers(

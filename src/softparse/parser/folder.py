@@ -1,6 +1,7 @@
 """The model folder: config.json, vocab.json, model.safetensors, metrics.json, README.md (a model card).
 
     vectors.safetensors, vectors.json   the external vectors and their words, if the model has any
+    metrics.json: calibration           temperatures; a model without them, of an older release, has temperature 1
 
 No file is code, and none is trusted: names and shapes of all tensors are checked against the configuration. `FORMAT`
 counts incompatible changes. A release reads its own format and all before it; a newer one is refused with a message.
@@ -31,6 +32,7 @@ from ..corpus.problems import CorpusError
 from ..corpus.vocabulary import Vocabulary
 from .device import usable_device
 from .parsing import Parser, ParserConfig
+from .temperature import CALIBRATION, Temperatures
 
 FORMAT = 1
 CONFIG, VOCABULARY, WEIGHTS, METRICS, CARD = (
@@ -91,6 +93,14 @@ def update_texts(parser: Parser, folder: str | Path, files: Mapping[str, bytes] 
             file.write(content)
 
 
+def update_calibration(parser: Parser, folder: str | Path) -> None:
+    """New temperatures of a model; its card, which people may have written on, is changed in their section alone."""
+    from .card import with_probabilities
+
+    card = with_probabilities(_text(Path(folder), CARD), parser) if (Path(folder) / CARD).exists() else None
+    update_texts(parser, folder, {} if card is None else {CARD: card.encode()})
+
+
 def _write_into(parser: Parser, folder: Path, files: Mapping[str, bytes]) -> None:
     from .. import __version__
 
@@ -147,9 +157,17 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
     parser = Parser(parser_config, vocabulary, words, vectors)
     _fill(parser, _tensors(folder / WEIGHTS), folder / WEIGHTS)
     try:
-        parser.metrics = json.loads(_text(folder, METRICS))
+        metrics = json.loads(_text(folder, METRICS))
     except json.JSONDecodeError:
         raise ModelError(f"{folder / METRICS}: not JSON") from None
+    if not isinstance(metrics, dict):
+        raise ModelError(f"{folder / METRICS}: must be an object with names and values")
+    try:
+        Temperatures.of(metrics)
+    except ValueError as error:
+        remedy = f"remove {CALIBRATION!r} from it, and let `softparse calibrate` write it anew"
+        raise ModelError(f"{folder / METRICS}: {error}; {remedy}") from None
+    parser.metrics = metrics
     parser.network.eval()
     return parser.to(device)
 

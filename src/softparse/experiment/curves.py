@@ -1,0 +1,69 @@
+"""Learning curves: scores by number of trees, with and without raw text. How many trees is raw text worth?"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .tables import Result
+
+
+@dataclass(frozen=True)
+class Point:
+    trees: int
+    mean: float
+    deviation: float
+    runs: int
+
+
+def curve(results: Sequence[Result], setting: str, raw: bool, part: str = "test", measure: str = "las") -> list[Point]:
+    """Points by number of trees, of rows that name one."""
+    found: dict[int, list[float]] = {}
+    for result in results:
+        options = result["options"]
+        if result["setting"] == setting and options["raw"] == raw and options["trees"] and part in result["scores"]:
+            found.setdefault(options["trees"], []).append(result["scores"][part][measure])
+    return [
+        Point(trees, statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+        for trees, values in sorted(found.items())
+    ]
+
+
+def worth(without: Sequence[Point], score: float) -> float | None:
+    """How many trees alone give this score, between points on a scale of logarithms; None beyond the last one.
+
+    >>> worth([Point(100, 50.0, 0.0, 1), Point(400, 60.0, 0.0, 1)], 55.0)
+    200.0
+    """
+    for low, high in itertools.pairwise(without):
+        if low.mean <= score <= high.mean:
+            part = (score - low.mean) / (high.mean - low.mean) if high.mean > low.mean else 0.0
+            return round(math.exp(math.log(low.trees) + part * math.log(high.trees / low.trees)), 6)
+    return None
+
+
+def curves_table(results: Sequence[Result], part: str = "test") -> str:
+    """In Markdown: LAS by setting and number of trees, and what raw text is worth."""
+    lines = [
+        f"| LAS on {part} | trees | trees alone | with raw text | gain | as good as, in trees alone |",
+        "|---|---|---|---|---|---|",
+    ]
+    for setting in dict.fromkeys(result["setting"] for result in results):
+        alone, both = (curve(results, setting, raw, part) for raw in (False, True))
+        by_trees = {point.trees: point for point in both}
+        for point in alone:
+            with_raw = by_trees.get(point.trees)
+            if with_raw is None:
+                continue
+            trees = worth(alone, with_raw.mean)
+            shown = (
+                f"{trees:.0f}" if trees else f"more than {alone[-1].trees}" if with_raw.mean > point.mean else "fewer"
+            )
+            lines.append(
+                f"| {setting} | {point.trees} | {point.mean:.2f} ± {point.deviation:.2f} | "
+                f"{with_raw.mean:.2f} ± {with_raw.deviation:.2f} | {with_raw.mean - point.mean:+.2f} | {shown} |"
+            )
+    return "\n".join(lines)

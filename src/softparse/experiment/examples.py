@@ -1,0 +1,50 @@
+"""Sentences whose tree another row made right, or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..corpus.conllu import read
+from ..corpus.sentence import Sentence
+from ..evaluation.relations import universal
+
+SHORTEST, LONGEST = 5, 14  # words: what can be looked at
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence with its gold tree and two predicted ones."""
+
+    gold: Sentence
+    before: Sentence
+    after: Sentence
+
+    @property
+    def gain(self) -> int:
+        """How many more words are right."""
+        return right(self.gold, self.after) - right(self.gold, self.before)
+
+
+def right(gold: Sentence, predicted: Sentence) -> int:
+    """Words with the right head and label."""
+    return sum(
+        head == other and universal(label) == universal(same)
+        for head, label, other, same in zip(gold.heads, gold.labels, predicted.heads, predicted.labels, strict=True)
+    )
+
+
+def examples(gold: Path, before: Path, after: Path, number: int) -> tuple[list[Example], list[Example]]:
+    """The largest changes to the better and to the worse, shorter sentences first among equals."""
+    found = [
+        Example(*sentences)
+        for sentences in zip(*(read(path, "conllu") for path in (gold, before, after)), strict=True)
+        if SHORTEST <= len(sentences[0]) <= LONGEST
+    ]
+    return _largest(found, 1, number), _largest(found, -1, number)
+
+
+def _largest(found: Sequence[Example], sign: int, number: int) -> list[Example]:
+    changed = [example for example in found if sign * example.gain > 0]
+    return sorted(changed, key=lambda example: (-sign * example.gain, len(example.gold)))[:number]
