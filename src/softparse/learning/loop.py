@@ -152,7 +152,7 @@ class Loop:
         """One update. `epochs_done` is how far training is, which sets the learning rate."""
         started = time.perf_counter()
         self.networks.train()
-        step = int(epochs_done / self.config.epochs * self.steps)
+        step = int(epochs_done / self.config.epochs * self.steps + 1e-6)  # 3 and not 2.9999
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.config, step, self.steps)
         self.optimizer.zero_grad(set_to_none=True)
