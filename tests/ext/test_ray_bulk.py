@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import ray
 from click.testing import CliRunner
@@ -120,17 +121,13 @@ def test_all_options_on_a_cluster_that_is_there(cluster, model, tmp_path):
 
 def descendants(process):
     """Process ids below this one."""
-    found = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            found += [child, *descendants(child)]
-    return found
+    return [child.pid for child in psutil.Process(process).children(recursive=True)]
 
 
 def title(process):
     try:
-        return Path(f"/proc/{process}/cmdline").read_text().partition("\0")[0]
-    except OSError:
+        return " ".join(psutil.Process(process).cmdline()[:1])
+    except psutil.Error:  # it has ended meanwhile
         return ""
 
 
@@ -145,10 +142,6 @@ def parts(out):
     return sorted((out / BOOKS).glob("a.conllu.*.*/*.conllu"))
 
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found in /proc")
-
-
-@needs_proc
 def test_a_worker_that_is_killed(cluster, model, inputs, tmp_path):
     out = tmp_path / "out"
     amounts = parse_shards(str(model), [str(inputs / "a.conllu")], str(out), Options(), workers=2)
@@ -160,7 +153,6 @@ def test_a_worker_that_is_killed(cluster, model, inputs, tmp_path):
     assert (out / "a.conllu").read_bytes() == alone(model, inputs / "a.conllu", Options())
 
 
-@needs_proc
 def test_a_run_that_is_killed(cluster, model, inputs, tmp_path):
     out = tmp_path / "out"
     command = [*COMMAND, str(model), str(inputs / "a.conllu"), "--engine", "ray", "-o", str(out), "--workers", "1"]
