@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,15 +32,32 @@ if int(os.environ["RANK"]) == rank:
 main(prog_name="softparse")
 """
 
+# Says which of torch's own threads are there at the end.
+ENDING = """
+import atexit
+from pathlib import Path
+from softparse.cli import main
+
+
+def show():
+    names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    print("threads of gloo:", [name for name in names if "gloo" in name])
+
+
+atexit.register(show)
+main(prog_name="softparse")
+"""
+
 
 def several(program, train, *more, epochs=2):
     settings = (*SMALL, f"train.epochs={epochs}", "train.learning_rate=0.01")
     options = [item for assignment in settings for item in ("--set", assignment)]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     command = [*torchrun, *program, "train", "--train", train, *options, *more]
-    process = subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen([str(part) for part in command], **pipes, text=True)
     try:
-        return process.communicate(timeout=120)[1], process.returncode
+        return process.communicate(timeout=120)[0], process.returncode
     finally:
         process.terminate()  # not killed: torchrun ends its processes, should they hang
         process.wait()
@@ -53,6 +71,15 @@ def test_two_processes(treebanks, tmp_path):
     assert metrics["processes"] == 2
     assert metrics["best"]["dev"]["las"] > 90
     assert error.count("epoch  10/10") == 1  # one process speaks
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system does not list threads in /proc")
+def test_no_thread_of_the_group_outlives_it(treebanks, tmp_path):
+    """One that does may need the interpreter when that is gone already, which aborts the process."""
+    (tmp_path / "ending.py").write_text(ENDING)
+    told, code = several([tmp_path / "ending.py"], treebanks / "train.conllu", "-o", tmp_path / "model", epochs=1)
+    assert code == 0, told
+    assert told.count("threads of gloo: []") == 2, told
 
 
 def test_an_error_of_all_processes_is_told_once(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -26,6 +27,9 @@ class Group:
         self.rank = int(os.environ.get("RANK", "0")) if self.size > 1 else 0
         self.local_rank = int(os.environ.get("LOCAL_RANK", "0")) if self.size > 1 else 0
         if self.size > 1 and not dist.is_initialized():
+            # Its functions keep the group that is there when they are defined. Were they imported later, as torch's
+            # optimizers do, the group's threads would outlive its end, and abort the process at its exit.
+            importlib.import_module("torch.distributed.nn.functional")
             dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
 
     @property
@@ -48,7 +52,7 @@ class Group:
         with _all_taking_part():
             dist.all_reduce(flat)
         for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
-            parameter.grad.copy_(part.view_as(parameter))  # type: ignore[union-attr]
+            parameter.grad = part.view_as(parameter)
 
     def total(self, *values: float) -> list[float]:
         """Sums over all processes."""
