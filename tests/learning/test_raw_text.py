@@ -421,5 +421,7 @@ def test_raw_batches_have_a_size_of_their_own(ambiguous, monkeypatch, size, expe
         return step(self, update, done)
 
     monkeypatch.setattr(Loop, "step", watched)
-    train(configuration(ambiguous, "", *RAW, f"objective.raw_batch={size}", "train.epochs=1"))
+    train(
+        configuration(ambiguous, "", *RAW, f"objective.raw_batch={size}", "train.epochs=1", "train.batch_sentences=16")
+    )
     assert max(sizes) == expected

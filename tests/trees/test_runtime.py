@@ -278,3 +278,8 @@ def test_cache_where_the_package_cannot_be_written(tmp_path):
     nowhere = python(code.replace(repr(str(tmp_path)), repr(str(taken))), **environment)
     assert nowhere.returncode == 0, nowhere.stderr
     assert "None" in nowhere.stdout
+
+
+def test_the_compiler_is_not_imported_without_need():
+    code = "import sys, softparse.parser.bulk; sys.exit('torch._dynamo' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

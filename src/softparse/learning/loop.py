@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,7 +183,18 @@ class Loop:
             divisors = sum(self.lengths[place] for place in update.trees), sum(map(len, update.raw))
         else:
             divisors = len(update.trees), len(update.raw)
-        return self.objective.learn(trees, raw, divisors, self.progress.epoch)
+        with self._collecting():
+            return self.objective.learn(trees, raw, divisors, self.progress.epoch)
+
+    @contextlib.contextmanager
+    def _collecting(self) -> Iterator[None]:
+        """The gradient of the word embeddings is summed in one place, where nothing but look-ups has a part in it."""
+        table = self.network.words.embedding
+        table.collects = self.generative is None or self.generative.output.only_looks_up
+        try:
+            yield
+        finally:
+            table.collects = False
 
     def _require(self, is_sound: bool, otherwise: str) -> None:
         if not is_sound:

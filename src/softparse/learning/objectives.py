@@ -62,10 +62,11 @@ def _total(scores: Tensor, heads: Tensor) -> Tensor:
 
 def label_loss(kind: str, scores: Tensor, labels: Tensor) -> Tensor:
     """Of label scores [B, n + 1, labels] for gold labels [B, n + 1] (-1 where there is none)."""
+    if kind == "cross-entropy":  # of everything, as choosing those with a label takes longer than to compute the others
+        flat = scores.flatten(0, 1), labels.flatten()
+        return torch.nn.functional.cross_entropy(*flat, ignore_index=-1, reduction="sum")
     known = labels >= 0
     scores, labels = scores[known], labels[known]
-    if kind == "cross-entropy":
-        return torch.nn.functional.cross_entropy(scores, labels, reduction="sum")
     right = scores.gather(1, labels[:, None])[:, 0]
     others = scores.scatter(1, labels[:, None], -torch.inf)
     if others.shape[1] < 2:

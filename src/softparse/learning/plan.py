@@ -51,7 +51,9 @@ class RawBatches:
         drawn = self._last[1]
         generator = np.random.default_rng([self.seed, turn, 1])
         lengths = [len(words) for words in drawn]
-        batches = batched(lengths, self.most_sentences, self.most_words, generator)
+        # Not blurred like those of trees: other sentences come every time, so batches differ anyway.
+        batches = batched(lengths, self.most_sentences, self.most_words)
+        generator.shuffle(batches)
         return [[drawn[index] for index in batch] for batch in batches]
 
 

@@ -66,7 +66,7 @@ class Generative(nn.Module):
                     f"generative.decoder.hidden equal to model.words.dimension (now {config.decoder.hidden} and "
                     f"{network.words.embedding.embedding_dim})"
                 )
-            self.output.linear.weight = network.words.embedding.weight
+            self.output.tie(network.words.embedding)
 
     def _inputs(self, network: Network, size: int) -> int:
         if self.config.inputs == "shared":

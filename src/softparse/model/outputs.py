@@ -11,6 +11,7 @@ Words are numbered from the most frequent one down. Words are drawn by frequency
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..configuration import at_least, choice
+from .table import Table
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Output(nn.Module):
         size = len(counts)
         weights = counts.double().clamp(min=1) ** 0.75
         self.register_buffer("noise", (weights / weights.sum()).float(), persistent=False)
+        self.look_up: Callable[[Tensor], Tensor] = self._own  # the weights of words
         self.adaptive: nn.AdaptiveLogSoftmaxWithLoss | None = None
         self.linear: nn.Linear | None = None
         if config.kind == "adaptive" and size > 3:
@@ -45,6 +48,21 @@ class Output(nn.Module):
             self.adaptive = nn.AdaptiveLogSoftmaxWithLoss(inputs, size, cutoffs, div_value=2.0)
         else:
             self.linear = nn.Linear(inputs, size)
+
+    def tie(self, table: Table) -> None:
+        """Have the weights of a table of words."""
+        assert self.linear is not None
+        self.linear.weight = table.weight
+        self.look_up = table.looked_up
+
+    def _own(self, words: Tensor) -> Tensor:
+        assert self.linear is not None
+        return functional.embedding(words, self.linear.weight)
+
+    @property
+    def only_looks_up(self) -> bool:
+        """Whether training needs the weights of some words only."""
+        return self.config.kind in ("sampled", "nce")
 
     def log_prob(self, states: Tensor, words: Tensor) -> Tensor:
         """log p(word) [N]."""
@@ -55,7 +73,7 @@ class Output(nn.Module):
 
     def loss(self, states: Tensor, words: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """What is minimised [N]: −log p(word), or what stands for it."""
-        if self.config.kind not in ("sampled", "nce"):
+        if not self.only_looks_up:
             return -self.log_prob(states, words)
         number = max(self.config.negatives, self.config.draws)
         drawn = torch.multinomial(self.noise, number, replacement=True, generator=generator)
@@ -75,7 +93,7 @@ class Output(nn.Module):
         """Scores of the right words [N] and of the drawn ones [N, draws]."""
         assert self.linear is not None
         # All rows in one look-up: its gradient is as large as the whole table.
-        rows = functional.embedding(torch.cat([words, drawn]), self.linear.weight)
+        rows = self.look_up(torch.cat([words, drawn]))
         bias = self.linear.bias
         right = (states * rows[: len(words)]).sum(1) + bias[words]
         return right, torch.addmm(bias[drawn], states, rows[len(words) :].T)

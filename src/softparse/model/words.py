@@ -12,6 +12,7 @@ from ..corpus.batches import Batch
 from ..corpus.vocabulary import UNKNOWN_ID, Vocabulary
 from .characters import CharacterConfig, CharacterEncoder
 from .dropout import dropped
+from .table import Table
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class WordRepresentation(nn.Module):
     def __init__(self, config: WordConfig, vocabulary: Vocabulary, vectors: Tensor | None):
         super().__init__()
         self.config = config
-        self.embedding = nn.Embedding(len(vocabulary.words), config.dimension, padding_idx=0)
+        self.embedding = Table(len(vocabulary.words), config.dimension, padding_idx=0)
         nn.init.normal_(self.embedding.weight, std=config.dimension**-0.5)
         with torch.no_grad():
             self.embedding.weight[0] = 0

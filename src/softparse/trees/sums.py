@@ -12,9 +12,17 @@ from .kernels import threads
 from .kernels.elimination import sum_trees
 
 
-@torch.compiler.disable
 def tree_sums(scores: Tensor, lengths: Tensor, temperature: float, single_root: bool) -> tuple[Tensor, Tensor]:
     """Marginals [B, size, size] and log Z [B] (float64) of the scores divided by the temperature."""
+    if torch.compiler.is_compiling():
+        from .uncompiled import tree_sums as stays_as_it_is
+
+        return stays_as_it_is(scores, lengths, temperature, single_root)
+    return sums_now(scores, lengths, temperature, single_root)
+
+
+def sums_now(scores: Tensor, lengths: Tensor, temperature: float, single_root: bool) -> tuple[Tensor, Tensor]:
+    """The same, not to be compiled."""
     if torch.autograd.forward_ad._current_level >= 0:
         raise NotImplementedError("non-projective trees have no forward-mode derivatives; use backward()")
     if operators.has_kernel(scores):
