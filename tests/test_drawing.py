@@ -2,7 +2,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from softparse.drawing import arcs_svg, heat_text, stacked_svg
+from softparse.drawing import arcs_svg, heat_svg, heat_text, stacked_svg
 
 ARCS = [[0, 0, 1], [0, 0, 0], [0, 0.5, 0]]
 
@@ -31,3 +31,32 @@ def test_sizes_must_match():
         arcs_svg(["a", "b"], [[0, 1], [0, 0]])
     with pytest.raises(ValueError, match="2 words need a matrix of 3 rows"):
         heat_text(["a", "b"], [[0, 1], [0, 0]])
+
+
+def test_heat_as_a_picture():
+    root = ElementTree.fromstring(heat_svg(["<the>", "dog"], ARCS))
+    cells = {element[0].text: element.get("opacity") for element in root.iter() if element.get("class") == "cell"}
+    assert cells == {"* → dog: 1.000": "1.000", "dog → <the>: 0.500": "0.500"}
+    names = [element.text for element in root.iter() if element.tag.endswith("text")]
+    assert names == ["*", "<the>", "dog", "<the>", "dog"]
+
+
+def test_scripts_from_the_right_are_turned():
+    """The root and the first word are on the right, the heads' names too."""
+    words = ["הכלב", "רץ"]
+    picture = ElementTree.fromstring(arcs_svg(words, ARCS))
+    places = [float(element.get("x")) for element in picture.iter() if element.tag.endswith("text")]
+    assert places == sorted(places, reverse=True)
+    heat = ElementTree.fromstring(heat_svg(words, ARCS))
+    cells = [element for element in heat.iter() if element.get("class") == "cell"]
+    dog, run = (float(element.get("x")) for element in sorted(cells, key=lambda element: element[0].text))
+    names = [element for element in heat.iter() if element.get("x") and element.tag.endswith("text")]
+    assert all(float(name.get("x")) > max(dog, run) for name in names)
+
+
+def test_one_picture_does_not_style_another():
+    """Pictures share a page: their rules are for themselves only."""
+    for picture in (arcs_svg(["a"], [[0, 1], [0, 0]]), heat_svg(["a"], [[0, 1], [0, 0]])):
+        rules = picture.split("<style>")[1].split("</style>")[0].replace("@media(prefers-color-scheme:dark){", "")
+        selectors = [rule.split("{")[0] for rule in rules.replace("}}", "}").split("}") if rule]
+        assert all(selector.startswith(".softparse-") for selector in selectors), selectors

@@ -24,7 +24,9 @@ MAY_IMPORT = {
 }
 ROOMS = list(MAY_IMPORT)
 CORE = {"torch", "numpy", "numba", "llvmlite", "safetensors", "click", "tqdm"}
-EXTRAS = {"gensim", "ufal", "spacy", "srsly", "ray", "IPython"}  # at the edges only
+EXTRAS = {  # at the edges only
+    "gensim", "ufal", "spacy", "srsly", "ray", "IPython", "fastapi", "pydantic", "starlette", "uvicorn",
+}  # fmt: skip
 
 
 def room(path):

@@ -376,3 +376,23 @@ def test_latex_braces_balance(number):
     assert bare.count("{") == bare.count("}")
     assert text.startswith("% Compile")
     assert text.endswith("\\end{document}\n")
+
+
+def test_buttons_of_a_clickable_tree():
+    """Every arc and every word can be reached with the keyboard and says what it is."""
+    plain = tree_svg(["They", "walk"], [2, 0], ["nsubj", "root"])
+    assert "button" not in plain
+    picture = ElementTree.fromstring(tree_svg(["They", "walk"], [2, 0], ["nsubj", "root"], clickable=True))
+    buttons = [element for element in picture.iter() if element.get("role") == "button"]
+    assert {(button.get("data-head"), button.get("data-word")) for button in buttons} == {
+        ("0", "2"), ("2", "1"), (None, "1"), (None, "2"),
+    }  # fmt: skip
+    assert all(button.get("tabindex") == "0" for button in buttons)
+    assert all(button.get("aria-label") or button[0].tag.endswith("title") for button in buttons)
+    assert picture.get("role") == "group"  # the role img would hide the buttons
+
+
+def test_required_arcs_are_thick():
+    picture = ElementTree.fromstring(tree_svg(["They", "walk"], [2, 0], ["nsubj", "root"], required={1}))
+    (group,) = [element for element in picture.iter() if element.get("class") == "required"]
+    assert group[0].text == "walk → They: nsubj"

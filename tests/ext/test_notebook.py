@@ -123,7 +123,7 @@ def test_the_notebook_of_the_page(model, tmp_path, monkeypatch):
 def test_heat_map():
     drawn = heat_svg(["the", "<dog>"], [[0, 0.001, 1.0], [0, 0, 0], [0, 0.5, 0]], "a & b")
     assert "<title>&lt;dog&gt; → the: 0.500</title>" in drawn
-    assert 'fill-opacity="0.500"' in drawn
+    assert 'opacity="0.500"' in drawn
     assert "a &amp; b" in drawn
     ElementTree.fromstring(drawn)
     with pytest.raises(ValueError, match="2 words need a matrix of 3 rows"):

@@ -12,14 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
+from starlette.testclient import TestClient
 from udtools import udeval
 
+from softparse import load
 from softparse.cli import main
 from softparse.corpus.conllu import read, read_conllu
 from softparse.corpus.problems import CorpusError
 from softparse.corpus.rule_tokenizer import RuleTokenizer
 from softparse.corpus.spacing import running_text
 from softparse.ext import tokenizing
+from softparse.ext.serve.application import create_app
 from softparse.ext.tokenizing import TrainedTokenizer, UDPipeMaker, tokenizer_of
 from softparse.learning import state, tokenizers
 from softparse.learning.config import configure
@@ -127,6 +130,15 @@ def test_parse_text_in_all_ways(folder, tmp_path):
     assert "3-4\tsees'a\t_\t_\t_\t_\t_\t_\t_\t_\n3\tsees\t" in ranked
     assert "no text in it" in run("parse", model, "--text", "-", input=" \n", code=1).output
     assert "give one" in run("parse", model, "--text", "--format", "conllu", "-", input="", code=2).output
+
+
+def test_a_server_cuts_text_as_the_treebank_does(folder):
+    text = "The dog sees'a cat. A tree."
+    with TestClient(create_app(load(folder / "model"), tokenizer_of(folder / "model"))) as client:
+        answer = client.post("/parse", json={"text": text}, headers={"Accept": "text/x-conllu"})
+    assert "3-4\tsees'a\t_\t_\t_\t_\t_\t_\t_\t_\n3\tsees\t" in answer.text
+    here = sentences(run("parse", folder / "model", "--text", "-", input=text).stdout)
+    assert [(s.words, s.heads) for s in sentences(answer.text)] == [(s.words, s.heads) for s in here]
 
 
 def test_info_says_which_tokenizer(folder, model, monkeypatch):

@@ -21,6 +21,7 @@ from .experiment import experiment
 from .parse import parse
 from .quickstart import quickstart
 from .resources import treebank, vectors
+from .serve import serve
 from .show import info, show
 from .train import train
 
@@ -79,6 +80,6 @@ def main(traceback: bool) -> None:
     """Dependency parsing with few trees."""
 
 
-for _command in (quickstart, train, parse, evaluate, calibrate, check, split, treebank, vectors, show, info, experiment,
-                 demo):  # fmt: skip
+for _command in (quickstart, train, parse, evaluate, calibrate, check, split, treebank, vectors, show, info, serve,
+                 experiment, demo):  # fmt: skip
     main.add_command(_command)

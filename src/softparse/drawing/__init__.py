@@ -6,7 +6,7 @@ from .chart import Curve, chart_svg
 from .heat import heat_text
 from .heat_svg import heat_svg
 from .reliability_svg import reliability_svg
-from .tree_html import tree_html
+from .tree_html import heads_table, tree_html
 from .tree_svg import tree_svg
 from .tree_text import tree_text
 from .tree_tikz import tree_tikz
@@ -17,6 +17,7 @@ __all__ = [
     "arcs_svg",
     "bars_svg",
     "chart_svg",
+    "heads_table",
     "heat_svg",
     "heat_text",
     "reliability_svg",

@@ -6,26 +6,37 @@ from collections.abc import Sequence
 from html import escape
 
 from .heat import check_sizes
-from .width import columns
+from .width import columns, is_right_to_left, printable
 
 LETTER, GAP, LEVEL, MARGIN, LINE = 9.0, 26.0, 26.0, 14.0, 20.0
 FAINTEST = 0.01  # arcs below this are not drawn
+STYLE = (
+    ".softparse-arcs{color:#1b3a57}.softparse-arcs .paper{fill:#fff}"
+    "@media(prefers-color-scheme:dark){.softparse-arcs{color:#dbe6f0}.softparse-arcs .paper{fill:#161b22}}"
+    ".softparse-arcs text{font:15px sans-serif;fill:currentColor}"
+    ".softparse-arcs .caption{font-size:12px;fill-opacity:.75}"
+)
 
 
 def arcs_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str = "") -> str:
     """Draw `arcs[h][m]` in [0, 1] as the opacity of the arc h → m over `words` (index 0 of the arcs is the root).
 
+    Words of scripts such as Arabic or Hebrew run from the right.
+
     >>> arcs_svg(["walk"], [[0, 1], [0, 0]]).count("<path")
     2
     """
     check_sizes(words, arcs)
-    labels = ["*", *words]
+    labels = ["*", *map(printable, words)]
     widths = [max(2.0, columns(label)) * LETTER for label in labels]
     centres, right = [], MARGIN
     for width in widths:
         centres.append(right + width / 2)
         right += width + GAP
     total = right - GAP + MARGIN
+    turned = ' direction="rtl"' if is_right_to_left(words) else ""
+    if turned:
+        centres = [total - centre for centre in centres]
     top = MARGIN + (LINE if caption else 0.0)
     base = top + LEVEL * (1 + (len(words) ** 0.85))
     parts = []
@@ -36,7 +47,7 @@ def arcs_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
             if head != modifier and arcs[head][modifier] >= FAINTEST:
                 parts.append(_arc(head, modifier, centres, base, arcs[head][modifier]))
     parts += [
-        f'<text x="{centre:.1f}" y="{base + LINE:.1f}" text-anchor="middle">{escape(label)}</text>'
+        f'<text x="{centre:.1f}" y="{base + LINE:.1f}" text-anchor="middle"{turned}>{escape(label)}</text>'
         for centre, label in zip(centres, labels, strict=True)
     ]
     return _document(total, base + LINE + MARGIN, parts)
@@ -44,7 +55,7 @@ def arcs_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
 
 def _arc(head: int, modifier: int, centres: Sequence[float], base: float, weight: float) -> str:
     """Half an ellipse with a small triangle at the modifier; a head's own arcs start a little to the side."""
-    side = 4.0 if modifier > head else -4.0
+    side = 4.0 if centres[modifier] > centres[head] else -4.0
     start, end = centres[head] + side, centres[modifier] - side / 2
     rise = LEVEL * abs(modifier - head) ** 0.85
     middle_y = base - rise * 1.33
@@ -58,12 +69,11 @@ def _arc(head: int, modifier: int, centres: Sequence[float], base: float, weight
 
 
 def _document(width: float, height: float, parts: Sequence[str]) -> str:
-    style = "text{font:15px sans-serif;fill:currentColor}.caption{font-size:12px;fill:#666}svg{color:#1b3a57}"
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}"><style>{style}</style>\n'
-        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="softparse-arcs" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'width="{width:.0f}" height="{height:.0f}"><style>{STYLE}</style>\n'
+        f'<rect class="paper" width="100%" height="100%"/>\n{body}\n</svg>'
     )
 
 

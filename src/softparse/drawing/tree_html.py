@@ -59,20 +59,22 @@ def tree_html(
 def _section(number: int, sentence: Tree, probabilities: Sequence[float] | None) -> str:
     words, heads, labels = sentence.words, sentence.heads, sentence.labels
     picture = tree_svg(words, heads, labels, probabilities)
+    table = heads_table(words, heads, labels, probabilities)
     direction = "rtl" if is_right_to_left(words) else "ltr"
     name = getattr(sentence, "sent_id", None) or str(number)
     return (
         f'<section>\n<p class="name">{escape(printable(name))}</p>\n'
         f'<h2 dir="{direction}">{escape(printable(" ".join(words)))}</h2>\n'
         f'<div class="picture" dir="{direction}">{picture}</div>\n'
-        f"<details><summary>Heads as a table</summary>\n{_table(words, heads, labels, probabilities)}\n</details>\n"
+        f"<details><summary>Heads as a table</summary>\n{table}\n</details>\n"
         "</section>"
     )
 
 
-def _table(
-    words: Sequence[str], heads: Sequence[int], labels: Sequence[str], probabilities: Sequence[float] | None
+def heads_table(
+    words: Sequence[str], heads: Sequence[int], labels: Sequence[str], probabilities: Sequence[float] | None = None
 ) -> str:
+    """A tree as a table in HTML, which a screen reader can read."""
     names = ["", "word", "head", "label"] + ([] if probabilities is None else ["probability"])
     rows = ["<tr>" + "".join(f'<th scope="col">{name}</th>' for name in names) + "</tr>"]
     for place, (word, head, label) in enumerate(zip(words, heads, labels, strict=True), 1):

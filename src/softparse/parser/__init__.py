@@ -2,6 +2,7 @@
 
 from .folder import ModelError, load
 from .parsing import DecodingConfig, Parse, Parser, ParserConfig
+from .restriction import Restricted
 from .temperature import Temperatures
 
-__all__ = ["DecodingConfig", "ModelError", "Parse", "Parser", "ParserConfig", "Temperatures", "load"]
+__all__ = ["DecodingConfig", "ModelError", "Parse", "Parser", "ParserConfig", "Restricted", "Temperatures", "load"]

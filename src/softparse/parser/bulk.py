@@ -79,6 +79,8 @@ def _by_workers(
     # Processes are started anew, not forked: forking a process with threads in it may hang.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
+        for _ in range(workers):
+            pool.submit(os.getpid)  # they all start now, and not one with each window that has been read
         waiting: deque[Future[Block]] = deque()
         for window in stream:
             waiting.append(pool.submit(_parsed, window, options))
@@ -138,15 +140,20 @@ def parsed_texts(parser: Parser, sentences: Iterable[Sentence], options: Options
         "single_root": options.single_root,
     }
     for sentence, parse in zip(sentences, parser.pipe(sentences, **choices), strict=True):
-        ranked = [parse, *parse.others]
-        for rank, tree in enumerate(ranked, 1):
-            copy = _with(sentence, tree, rank if options.kbest > 1 else 0, options)
-            if rank > 1:  # what is around the sentence comes once, around all of its trees
-                copy = copy.without_mark()
-                copy.before = ""
-            if rank < len(ranked):
-                copy.after = ""
-            yield write(copy)
+        yield from written_trees(sentence, parse, options)
+
+
+def written_trees(sentence: Sentence, parse: Parse, options: Options) -> Iterator[bytes]:
+    """A sentence with its tree, and with each of its other ones."""
+    ranked = [parse, *parse.others]
+    for rank, tree in enumerate(ranked, 1):
+        copy = _with(sentence, tree, rank if options.kbest > 1 else 0, options)
+        if rank > 1:  # what is around the sentence comes once, around all of its trees
+            copy = copy.without_mark()
+            copy.before = ""
+        if rank < len(ranked):
+            copy.after = ""
+        yield write(copy)
 
 
 def _with(sentence: Sentence, parse: Parse, rank: int, options: Options) -> Sentence:

@@ -11,15 +11,13 @@ import torch
 from torch import Tensor
 
 from ..configuration import choice
-from ..corpus.batches import Batch, Numbering, batched, in_windows
-from ..corpus.checks import tree_problems
-from ..corpus.problems import CorpusError
+from ..corpus.batches import Numbering, batched, in_windows
 from ..corpus.projectivity import unlift
-from ..corpus.sentence import Sentence
 from ..corpus.vocabulary import Vocabulary
 from ..model.network import ModelConfig, Network
 from ..trees import NonProjectiveTrees, ProjectiveTrees
 from ..trees.distribution import TreeDistribution
+from .restriction import Restricted, Words, kept, restrict, words_of
 from .temperature import Temperatures
 
 if TYPE_CHECKING:
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 WINDOW_SENTENCES, WINDOW_WORDS = 4096, 40_000  # sorted by length together
 BATCH_SENTENCES, BATCH_WORDS = 128, 1500
 AT_ONCE = 8  # sentences that the kernels take for hardly more than the price of one, however long they are
-
-Words = Sequence[str] | Sentence
 
 
 @dataclass(frozen=True)
@@ -106,13 +102,13 @@ class Parser:
 
         write(self, folder)
 
-    def parse(self, sentences: Iterable[Words], **options: Any) -> list[Parse]:
+    def parse(self, sentences: Iterable[Words | Restricted], **options: Any) -> list[Parse]:
         """Trees of tokenised sentences; options as for `pipe`."""
         return list(self.pipe(sentences, **options))
 
     def pipe(
         self,
-        sentences: Iterable[Words],
+        sentences: Iterable[Words | Restricted],
         *,
         confidence: bool = False,
         kbest: int = 1,
@@ -124,8 +120,9 @@ class Parser:
         """Trees of a stream of sentences, in order, with bounded memory.
 
         `confidence` adds probabilities; `kbest` asks for so many trees of each sentence; `complete` keeps the heads
-        (and labels) that the sentences already have. The way of decoding is the model's own unless given. Probabilities
-        are those at the model's temperatures unless `calibrated` is false; the best tree does not depend on them.
+        (and labels) that the sentences already have. A sentence may be `Restricted` to trees with some arcs or
+        without some. The way of decoding is the model's own unless given. Probabilities are those at the model's
+        temperatures unless `calibrated` is false; the best tree does not depend on them.
         """
         if kbest < 1:
             raise ValueError(f"kbest must be at least 1, got {kbest}")
@@ -149,24 +146,30 @@ class Parser:
             yield from (parse or Parse([], [], []) for parse in result)
 
     def trees(
-        self, sentences: Sequence[Words], *, single_root: bool | None = None, calibrated: bool = True
-    ) -> ProjectiveTrees:
-        """The distribution over projective trees of a batch, differentiable in the network's parameters.
+        self,
+        sentences: Sequence[Words | Restricted],
+        *,
+        single_root: bool | None = None,
+        projective: bool = True,
+        calibrated: bool = True,
+    ) -> TreeDistribution:
+        """The distribution over the trees of a batch, differentiable in the network's parameters.
 
         Its scores are the network's over the model's temperature, so that its probabilities are those that `parse`
         shows; with `calibrated=False` they are the network's own, as in training.
         """
-        batch = self.numbering.batch([_words(sentence) for sentence in sentences]).to(self.device)
+        batch = self.numbering.batch([words_of(sentence) for sentence in sentences]).to(self.device)
         scores = self.network.arc_scores(self.network.views(batch))
         if calibrated:
             scores = scores / self.temperatures.arcs
         single = self.config.decoding.single_root if single_root is None else single_root
-        return ProjectiveTrees(scores, batch.lengths, single_root=single)
+        kind = ProjectiveTrees if projective else NonProjectiveTrees
+        return restrict(kind(scores, batch.lengths, single_root=single), sentences, complete=False)
 
     @torch.inference_mode()
     def _batch(
         self,
-        sentences: Sequence[Words],
+        sentences: Sequence[Words | Restricted],
         decoding: DecodingConfig,
         at: Temperatures,
         confidence: bool,
@@ -175,14 +178,12 @@ class Parser:
     ) -> list[Parse]:
         was_training = self.network.training
         self.network.eval()
-        words = [_words(sentence) for sentence in sentences]
+        words = [words_of(sentence) for sentence in sentences]
         batch = self.numbering.batch(words).to(self.device)
         views = self.network.views(batch)
         kind = NonProjectiveTrees if decoding.method == "nonprojective" else ProjectiveTrees
         trees: TreeDistribution = kind(self.network.arc_scores(views), batch.lengths, single_root=decoding.single_root)
-        known = _known_heads(sentences, batch) if complete else None
-        if known is not None:
-            trees = _restricted(trees, known, sentences, kind)
+        trees = restrict(trees, sentences, complete)
         beliefs = _tempered(trees, at.arcs)
         marginals = beliefs.marginals if confidence else None  # first: log-probabilities then need no sums of their own
         logs: Tensor | None = None
@@ -223,64 +224,10 @@ class Parser:
             here = [names[tag] if names else "_" for tag in tags[1:end]]
             final, plain = unlift(tree[1:end], here)
             of_arcs, of_labels = (None, None) if chances is None else (part[row][1:end] for part in chances)
-            if complete:
-                final, plain, of_labels = _kept(sentences[row], tree[1:end], final, plain, of_labels)
+            final, plain, of_labels = kept(sentences[row], complete, tree[1:end], final, plain, of_labels)
             log = None if logs is None else logs[row]
             parses.append(Parse(list(words[row]), final, plain, of_arcs, log, label_probabilities=of_labels))
         return parses
-
-
-def _words(sentence: Words) -> Sequence[str]:
-    return sentence.words if isinstance(sentence, Sentence) else sentence
-
-
-def _known_heads(sentences: Sequence[Words], batch: Batch) -> Tensor:
-    known = torch.full_like(batch.words, -1)
-    for row, sentence in enumerate(sentences):
-        if isinstance(sentence, Sentence):
-            heads = sentence.heads
-            if any(head > len(heads) for head in heads):
-                errors = [problem for problem in tree_problems(sentence) if problem.is_error]
-                raise CorpusError(str(errors[0]))
-            known[row, 1 : len(heads) + 1] = torch.tensor(heads)
-    return known
-
-
-def _restricted(trees: TreeDistribution, known: Tensor, sentences: Sequence[Words], kind: type) -> TreeDistribution:
-    """The trees that contain the known heads."""
-    try:
-        return trees.given(known)
-    except ValueError:
-        for row, sentence in enumerate(sentences):
-            scores, lengths = trees.scores[row : row + 1], trees.lengths[row : row + 1]
-            try:
-                kind(scores, lengths, single_root=trees.single_root).given(known[row : row + 1])
-            except ValueError:
-                sort = "" if kind is NonProjectiveTrees else "projective "
-                root = "single-rooted " if trees.single_root else ""
-                others = ["--decode nonprojective"] * bool(sort) + ["--multi-root"] * bool(root)
-                remedy = f"correct them, or use {' or '.join(others)}" if others else "correct them"
-                message = f"no {root}{sort}tree contains the heads given; {remedy}"
-                if isinstance(sentence, Sentence):
-                    raise CorpusError(str(sentence.problem(message))) from None
-                raise CorpusError(f"sentence {row}: {message}") from None
-        raise
-
-
-def _kept(
-    sentence: Words, decoded: list[int], heads: list[int], labels: list[str], chances: list[float] | None
-) -> tuple[list[int], list[str], list[float] | None]:
-    """What the sentence already had stays, also where undoing a lift has moved a word; a label given is certain."""
-    if not isinstance(sentence, Sentence):
-        return heads, labels, chances
-    given, names = sentence.heads, sentence.labels
-    if any(head >= 0 and head != new for head, new in zip(given, heads, strict=True)):
-        heads = decoded
-    is_kept = [head >= 0 and name != "_" for head, name in zip(given, names, strict=True)]
-    labels = [old if kept else new for kept, old, new in zip(is_kept, names, labels, strict=True)]
-    if chances is not None:
-        chances = [1.0 if kept else chance for kept, chance in zip(is_kept, chances, strict=True)]
-    return heads, labels, chances
 
 
 def _tempered(trees: TreeDistribution, temperature: float) -> TreeDistribution:

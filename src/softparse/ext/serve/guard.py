@@ -1,0 +1,94 @@
+"""The door: how many requests, how large, how slow, of what kind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .limits import Limits, Refusal
+
+
+class Guard:
+    """Lets requests in whose body is here, whole, and within the limits; refuses others with a reason in JSON."""
+
+    def __init__(self, app: ASGIApp, limits: Limits):
+        self.app, self.limits = app, limits
+        self.requests = 0  # inside at this moment
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        self.requests += 1
+        scope["requests"] = self.requests
+        try:
+            try:
+                body = await self._admitted(scope, receive)
+            except Refusal as refusal:
+                await _refuse(refusal, send)
+                return
+            await self.app(scope, _replayed(body, receive), send)
+        finally:
+            self.requests -= 1
+
+    async def _admitted(self, scope: Scope, receive: Receive) -> bytes:
+        headers = Headers(scope=scope)
+        most = self.limits.body_bytes
+        too_large = Refusal(413, f"the body of a request may have {most:,} bytes; send the text in several parts")
+        # What asks how the server is must be answered above all when it is busy.
+        if self.requests > self.limits.requests and scope["path"] != "/health":
+            raise Refusal(503, f"{self.limits.requests} requests are being answered; try again later")
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length[:20]) > most:
+            raise too_large
+        if scope["method"] == "POST":
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                raise Refusal(415, f"the body must be application/json, but its Content-Type is {kind or 'missing'!r}")
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                return await _body(receive, most, too_large)
+        except TimeoutError:
+            raise Refusal(408, f"the body did not come within {self.limits.seconds:g} s") from None
+
+
+async def _body(receive: Receive, most: int, too_large: Refusal) -> bytes:
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b""  # nobody will read the answer
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise too_large
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """What comes to the application: the body, and then whatever comes next."""
+    is_given = False
+
+    async def again() -> Message:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+async def _refuse(refusal: Refusal, send: Send) -> None:
+    body = json.dumps({"error": refusal.message}).encode()
+    headers: dict[str, Any] = {"content-type": "application/json", "content-length": len(body), **refusal.headers}
+    if refusal.status in (408, 413):
+        headers["connection"] = "close"  # the rest of the body is not read
+    pairs = [(name.lower().encode(), str(value).encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})

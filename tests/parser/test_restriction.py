@@ -1,0 +1,88 @@
+"""Trees with required and without forbidden arcs."""
+
+import math
+
+import pytest
+import torch
+
+import softparse
+from softparse.corpus.problems import CorpusError
+from softparse.corpus.sentence import Sentence
+from softparse.parser import Restricted
+from softparse.trees import NonProjectiveTrees
+
+WORDS = ["the", "dog", "sees", "a", "big", "cat", "."]
+
+
+@pytest.fixture(scope="module")
+def parser(model):
+    return softparse.load(model)
+
+
+def test_required_and_forbidden_arcs(parser):
+    free, required, forbidden = parser.parse(
+        [WORDS, Restricted(WORDS, required={4: 3}), Restricted(WORDS, forbidden={(6, 4), (3, 7)})]
+    )
+    assert free.heads == [2, 3, 0, 6, 6, 3, 3]
+    assert required.heads[3] == 3
+    assert forbidden.heads[3] != 6
+    assert forbidden.heads[6] != 3
+
+
+def test_the_distribution_is_the_conditional_one(parser):
+    """Probabilities of the restricted trees are those of all trees, over the total of what is allowed."""
+    with torch.no_grad():
+        heads, logs = parser.trees([WORDS]).kbest(200)
+        allowed = heads[:, 0, 5] != 6
+        total = float(logs[:, 0][allowed].exp().sum())
+        assert total > 0.0
+        some, restricted = parser.trees([Restricted(WORDS, forbidden={(6, 5)})]).kbest(1)
+    assert torch.equal(some[0, 0], heads[allowed][0, 0])
+    (parse,) = parser.parse([Restricted(WORDS, forbidden={(6, 5)})], confidence=True)
+    assert parse.log_probability == pytest.approx(float(restricted[0, 0]), abs=1e-4)
+    all_allowed = 1 - float(parser.trees([WORDS]).marginals[0, 6, 5].detach().double())
+    if all_allowed > 1e-3:  # the total probability of what is left
+        expected = float(logs[:, 0][allowed][0]) - math.log(all_allowed)
+        assert parse.log_probability == pytest.approx(expected, abs=0.05)
+
+
+def test_other_sentences_of_the_batch_are_free(parser):
+    together = parser.parse([WORDS, Restricted(WORDS, required={1: 3}), WORDS[:3]], confidence=True, kbest=3)
+    alone = [parser.parse([sentence], confidence=True, kbest=3)[0] for sentence in (WORDS, WORDS[:3])]
+    assert [together[0].heads, together[2].heads] == [parse.heads for parse in alone]
+    assert together[0].probabilities == pytest.approx(alone[0].probabilities, abs=1e-4)
+    assert all(tree.heads[0] == 3 for tree in (together[1], *together[1].others))
+
+
+def test_with_heads_that_are_there(parser):
+    sentence = Sentence.from_words(WORDS).with_tree([-1, -1, 0, 3, -1, -1, -1], ["_"] * 7)
+    (parse,) = parser.parse([Restricted(sentence, required={7: 6})], complete=True)
+    assert (parse.heads[2], parse.heads[3], parse.heads[6]) == (0, 3, 6)
+    (parse,) = parser.parse([Restricted(sentence, required={7: 6})])
+    assert parse.heads[6] == 6
+    assert parse.heads[3] == 6  # what is there is not looked at unless asked
+
+
+def test_non_projective_trees(parser):
+    crossing = Restricted(WORDS, required={1: 5, 2: 7})
+    with pytest.raises(CorpusError, match="no single-rooted projective tree has the required arcs"):
+        parser.parse([crossing])
+    (parse,) = parser.parse([crossing], method="nonprojective")
+    assert (parse.heads[0], parse.heads[1]) == (5, 7)
+    assert isinstance(parser.trees([crossing], projective=False), NonProjectiveTrees)
+
+
+@pytest.mark.parametrize("arc", [(0, 0), (3, 3), (8, 1), (1, 8), (-1, 1)])
+def test_arcs_that_do_not_exist(arc):
+    head, word = arc
+    with pytest.raises(CorpusError, match=rf"no arc from {head} to {word} in a sentence of 7 words"):
+        Restricted(WORDS, forbidden={arc})
+    with pytest.raises(CorpusError, match="no arc"):
+        Restricted(WORDS, required={word: head})
+
+
+def test_no_tree_is_left(parser):
+    with pytest.raises(CorpusError, match="take some back"):
+        parser.parse([WORDS, Restricted(WORDS, required={1: 0, 2: 0})])
+    with pytest.raises(CorpusError, match="take some back"):
+        parser.parse([Restricted(WORDS, required={1: 0}, forbidden={(0, 1)})])
