@@ -46,7 +46,7 @@ def worth(without: Sequence[Point], score: float) -> float | None:
 
 
 def curves_table(results: Sequence[Result], part: str = "test") -> str:
-    """In Markdown: LAS by setting and number of trees, and what raw text is worth."""
+    """In Markdown: LAS by setting and number of trees, and what raw text is worth; nothing if no row has a twin."""
     lines = [
         f"| LAS on {part} | trees | trees alone | with raw text | gain | as good as, in trees alone |",
         "|---|---|---|---|---|---|",
@@ -66,4 +66,4 @@ def curves_table(results: Sequence[Result], part: str = "test") -> str:
                 f"| {setting} | {point.trees} | {point.mean:.2f} ± {point.deviation:.2f} | "
                 f"{with_raw.mean:.2f} ± {with_raw.deviation:.2f} | {with_raw.mean - point.mean:+.2f} | {shown} |"
             )
-    return "\n".join(lines)
+    return "\n".join(lines) if len(lines) > 2 else ""

@@ -19,7 +19,7 @@ STYLE = """
 :root{color-scheme:light dark}
 body{font:16px/1.5 sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#1b3a57;background:#fff}
 table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}
-th,td{padding:.25rem .8rem;border-bottom:1px solid #b8c4cf;text-align:start}
+th,td{padding:.25rem .8rem;border-bottom:1px solid #b8c4cf;text-align:start}td{white-space:nowrap}
 .pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}
 .scroll{overflow-x:auto}
 figure{margin:0}figcaption{font-size:.85rem;color:#5a6b7a}
@@ -61,7 +61,7 @@ class Report:
             parts.append(changes_table(changes(before, after, "test", "distances"), "distance to the head"))
             parts.append(changes_table(notable(changes(before, after, "test", "labels")), "label"))
         parts += ["## Time", _times_table(self.results)]
-        return "\n\n".join(parts) + "\n"
+        return "\n\n".join(filter(None, parts)) + "\n"
 
     def twins(self) -> Iterator[tuple[str, str, str]]:
         """Settings, rows with raw text, and the same without, where both have test scores."""
@@ -230,6 +230,8 @@ def _times_table(results: Sequence[Result]) -> str:
 
 def _html_table(markdown: str) -> str:
     """A table of Markdown as one of HTML."""
+    if not markdown:
+        return ""
     heading, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown.splitlines()]
     lines = [_html_row(heading, "th"), *(_html_row(cells, "td") for cells in rows)]
     return '<div class="scroll"><table>\n' + "\n".join(lines) + "\n</table></div>"
