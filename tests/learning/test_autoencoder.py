@@ -246,3 +246,22 @@ def test_bounds_against_the_likelihood():
     assert report["per_word"]["importance_weighted"] == pytest.approx(evidence / words, abs=0.03)
     assert report["perplexity"]["gold"] != report["perplexity"]["empty"]
     assert sum(row["words"] for row in report["perplexity_by_arc"].values()) == report["words"] == 7 * 60
+
+
+@pytest.mark.parametrize("which", ["labelled", "teacher"])
+def test_a_part_of_the_sentences_stands_for_all(which):
+    """Of two sentences alike one is as good as both; words count, not sentences."""
+    alike, other = [TREES[0], TREES[0]], [TREES[0], TREES[1]]
+    parser, generative = made("encoder")
+
+    def loss(part, trees):
+        config = ObjectiveConfig(**{which: 1.0, f"{which}_part": part, f"{which}_from": 1})
+        unlabelled = Unlabelled(config, None, Autoencoder(config, generative, None, 1), 1)
+        objective = Objective(parser, Config(objective=config), unlabelled, parser.network, Clock())
+        if which == "labelled":
+            return objective.learn(trees, [], (1.0, 1.0), 0)["reconstruction"]
+        return objective.learn([], [tree.words for tree in trees], (1.0, 1.0), 0)["raw_teacher"]
+
+    assert loss(0.5, alike) == pytest.approx(loss(1.0, alike))
+    assert loss(0.5, other) == pytest.approx(loss(1.0, [TREES[0]]) * 7 / 4)
+    assert loss(0.5, other) != pytest.approx(loss(1.0, other))

@@ -12,7 +12,7 @@ SENTENCE = {"en": "The dog that we saw yesterday is sleeping under the old tree 
 
 @click.command()
 @click.option("--treebank", "code", default="en_ewt", show_default=True, help="See `softparse treebank list`.")
-@click.option("--epochs", type=click.IntRange(1), default=25, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), default=12, show_default=True)
 @click.option("-o", "--output", default="quickstart", show_default=True, metavar="DIR")
 @click.option("--sentence", help="Words with spaces between them, to be parsed at the end.")
 @click.pass_context

@@ -135,8 +135,15 @@ def batched(
     if current:
         batches.append(current)
     if generator is not None:
-        generator.shuffle(batches)
+        shuffle(batches, generator)
     return batches
+
+
+def shuffle(batches: list[list[int]], generator: np.random.Generator) -> None:
+    """Batches in any order, and the sentences of each too, so that the first ones are any of them."""
+    generator.shuffle(batches)
+    for batch in batches:
+        generator.shuffle(batch)
 
 
 def in_windows(

@@ -38,6 +38,7 @@ class ObjectiveConfig:
     # Weights of −log p(s|T, z) for sentences with trees and for raw ones, and of the KL divergences in both. That of
     # trees is 0, or 1 with a prior other than the uniform one, unless it is given.
     labelled: float = at_least(0.0, 0.0)
+    labelled_part: float = at_least(1.0, 0.01)  # of the sentences with trees, others every time, to save time
     raw: float = at_least(0.0, 0.0)
     kl_latent: float = at_least(0.01, 0.0)
     kl_trees: float | None = None

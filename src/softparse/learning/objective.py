@@ -93,8 +93,9 @@ class Objective:
         whole = len(reading.sentences) - partial
         terms: Terms = {}
         if whole and self.config.has_labelled(epoch):
-            part = reading.part(0, whole) if partial else reading
-            terms |= _weighted(autoencoder.labelled(part, epoch), self.config.labelled)
+            part, scale = _share(reading.part(0, whole) if partial else reading, self.config.labelled_part)
+            found = autoencoder.labelled(part, epoch)
+            terms |= {name: Term(scale * term.value, self.config.labelled * term.weight) for name, term in found.items()}
         if partial and self.config.has_raw(epoch):
             part = reading.part(whole, whole + partial) if whole else reading
             found = _weighted(autoencoder.partial(part, epoch), self.config.raw)
@@ -108,12 +109,18 @@ class Objective:
                 terms |= _weighted(self.autoencoder.raw(reading, epoch), self.config.raw)
         if self.teacher is not None and self.config.has_teacher(epoch):
             with self.clock("teacher"):
-                number = math.ceil(min(1.0, self.config.teacher_part) * len(reading.sentences))
-                taught = reading if number == len(reading.sentences) else reading.part(0, number)
-                # As if all were taught: the divisor counts the words of all.
-                scale = float(reading.batch.lengths.sum() / taught.batch.lengths.sum())
+                taught, scale = _share(reading, self.config.teacher_part)
                 terms["teacher"] = Term(scale * agreement(taught, self.teacher), self.config.teacher)
         return terms
+
+
+def _share(reading: Reading, part: float) -> tuple[Reading, float]:
+    """The first sentences, as large a `part` as that, and how many times more words there are in all of them."""
+    number = math.ceil(min(1.0, part) * len(reading.sentences))
+    if number == len(reading.sentences):
+        return reading, 1.0
+    share = reading.part(0, number)
+    return share, float(reading.batch.lengths.sum() / share.batch.lengths.sum())
 
 
 def _is_partial(tree: Tree) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..corpus.batches import batched
+from ..corpus.batches import batched, shuffle
 from ..corpus.raw import RawStream
 from .config import TrainConfig
 
@@ -53,7 +53,7 @@ class RawBatches:
         lengths = [len(words) for words in drawn]
         # Not blurred like those of trees: other sentences come every time, so batches differ anyway.
         batches = batched(lengths, self.most_sentences, self.most_words)
-        generator.shuffle(batches)
+        shuffle(batches, generator)
         return [[drawn[index] for index in batch] for batch in batches]
 
 
