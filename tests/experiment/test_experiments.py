@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -83,10 +84,12 @@ def test_a_grid(place):
     assert "| plain | " in shown
     assert "(2) |" in shown
     assert "| with raw text | " in shown
+    shutil.rmtree(place / "work")  # results and data are enough
     page, tables = place / "report.html", place / "results.md"
-    folders = ["--work", str(place / "work"), "--results", str(place / "results"), "--markdown", str(tables)]
-    outcome = runner.invoke(main, ["experiment", "report", "-o", str(page), *folders])
+    making = command(place, "experiment", "report", "-o", str(page), "--markdown", str(tables))
+    outcome = runner.invoke(main, making)
     assert outcome.exit_code == 0, outcome.output
+    assert "no examples" not in outcome.stderr
     text = page.read_text()
     assert "small: with raw text against plain" in text
     assert "What it mended" in text
@@ -94,6 +97,11 @@ def test_a_grid(place):
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")  # it needs nothing from elsewhere
     assert "| with raw text | plain | small | 1 and 2 |" in tables.read_text()
     assert "| small | 12 / " in tables.read_text()
+    (place / "data" / "dev.conllu").unlink()
+    outcome = runner.invoke(main, making)
+    assert outcome.exit_code == 0, outcome.output
+    assert "no examples" in outcome.stderr
+    assert "What it mended" not in page.read_text()
 
 
 def test_a_run_that_fails_is_told_and_the_others_go_on(place):

@@ -79,15 +79,21 @@ def table(tables, part) -> None:
 @experiment.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True)
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables to this file too.")
+@DATA
 @WORK
 @RESULTS
-def report(output, markdown, work, results) -> None:
-    """Make a page of all results: tables, curves, what changed, and examples while the parses are there."""
+def report(output, markdown, data, work, results) -> None:
+    """Make a page of all results: tables, curves, what changed, and examples of the settings whose data is there."""
     from ..corpus.files import replacing
     from ..experiment.report import Report
+    from ..experiment.settings import dev_files
     from ..experiment.tables import read_results
 
-    found = Report(read_results([results]), work)
+    read = read_results([results])
+    dev, missing = dev_files({result["setting"] for result in read}, results.parent / "settings", data, work)
+    for reason in missing:
+        click.echo(f"no examples: {reason}", err=True)
+    found = Report(read, dev)
     with replacing(output) as file:
         file.write(found.html().encode())
     if markdown:

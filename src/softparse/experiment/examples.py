@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from ..corpus.conllu import read
 from ..corpus.sentence import Sentence
 from ..evaluation.relations import universal
 
+Parse = Sequence[str]  # heads and labels of a sentence, as results have them
 SHORTEST, LONGEST = 5, 14  # words: what can be looked at
 
 
@@ -35,14 +34,21 @@ def right(gold: Sentence, predicted: Sentence) -> int:
     )
 
 
-def examples(gold: Path, before: Path, after: Path, number: int) -> tuple[list[Example], list[Example]]:
+def examples(
+    gold: Iterable[Sentence], before: Sequence[Parse], after: Sequence[Parse], number: int
+) -> tuple[list[Example], list[Example]]:
     """The largest changes to the better and to the worse, shorter sentences first among equals."""
     found = [
-        Example(*sentences)
-        for sentences in zip(*(read(path, "conllu") for path in (gold, before, after)), strict=True)
-        if SHORTEST <= len(sentences[0]) <= LONGEST
+        Example(sentence, _parsed(sentence, first), _parsed(sentence, second))
+        for sentence, first, second in zip(gold, before, after, strict=True)
+        if SHORTEST <= len(sentence) <= LONGEST
     ]
     return _largest(found, 1, number), _largest(found, -1, number)
+
+
+def _parsed(sentence: Sentence, parse: Parse) -> Sentence:
+    heads, labels = parse
+    return sentence.with_tree([int(head) for head in heads.split()], labels.split("\t"))
 
 
 def _largest(found: Sequence[Example], sign: int, number: int) -> list[Example]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from ..corpus.conllu import read
 from ..drawing import Bar, Curve, bars_svg, chart_svg, tree_svg
 from .changes import Change, changes, changes_table, notable
 from .comparisons import versus, versus_table
@@ -30,10 +31,10 @@ figure{margin:0}figcaption{font-size:.85rem;color:#5a6b7a}
 
 
 class Report:
-    """Pages from results, and from the parses in the work folder where they still are."""
+    """Pages from results, with examples from the `dev` sentences of those settings whose data is at hand."""
 
-    def __init__(self, results: Sequence[Result], work: Path | None = None):
-        self.results, self.work = results, work
+    def __init__(self, results: Sequence[Result], dev: Mapping[str, Path] | None = None):
+        self.results, self.dev = results, dev or {}
         self.found = cells(results)
         self.titles = titles(results)
         self.settings = list(dict.fromkeys(result["setting"] for result in results))
@@ -171,15 +172,11 @@ class Report:
         return chart_svg("training", curves, "epoch", "LAS on dev") if any(each.points for each in curves) else ""
 
     def _examples(self, setting: str, row: str, twin: str) -> str:
-        """Trees side by side, if the parses of the first runs are still there. Of dev: nobody should look at test."""
-        if self.work is None:
+        """Trees of the first runs side by side. Of dev: nobody should look at test."""
+        before, after = (self.found[name, setting].parses() for name in (twin, row))
+        if setting not in self.dev or not before or not after:
             return ""
-        table = self.found[row, setting].results[0]["table"]
-        before, after = (self.work / "runs" / table / name / f"{setting}-1" / "dev.conllu" for name in (twin, row))
-        gold = self.work / "settings" / setting / "dev.conllu"
-        if not all(path.exists() for path in (gold, before, after)):
-            return ""
-        fixed, broken = examples(gold, before, after, EXAMPLES)
+        fixed, broken = examples(read(self.dev[setting], "conllu"), before, after, EXAMPLES)
         parts = ["<h3>Examples from dev</h3>"]
         for title, kind, some in (("What it mended", "good", fixed), ("What it broke", "bad", broken)):
             parts.append(f'<h4 class="{kind}">{title}</h4>')

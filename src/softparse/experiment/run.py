@@ -54,6 +54,7 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
         "options": asdict(task.row),
         "scores": {part: scored(getattr(files, part), place / f"{part}.conllu") for part in task.row.score},
         **found,
+        "parses": parses(place / "dev.conllu") if is_shown(task) else [],
         "data": files.checksums,
         "sizes": sizes(files),
         "machine": machine(),
@@ -160,6 +161,16 @@ def scored(gold: Path, predicted: Path) -> dict[str, Any]:
             name: [int(value) for value in getattr(counts, name)] for name in ("words", "heads", "labelled")
         },
     }
+
+
+def is_shown(task: Task) -> bool:
+    """Whether its trees may be looked at in the report: those of one run of each row that is final."""
+    return task.seed == 1 and {"dev", "test"} <= set(task.row.score)
+
+
+def parses(path: Path) -> list[tuple[str, str]]:
+    """Heads and labels of every sentence, without its words: those belong to the data."""
+    return [(" ".join(map(str, sentence.heads)), "\t".join(sentence.labels)) for sentence in read(path, "conllu")]
 
 
 def _seconds(model: Path) -> float:

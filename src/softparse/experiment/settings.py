@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,6 +82,17 @@ def prepare(path: Path, data: Path, folder: Path) -> Files:
     raw += [data / name for name in setting.raw]
     labeled, dev, test = (folder / f"{part}.conllu" for part in PARTS)
     return Files(labeled, dev, test, raw, found)
+
+
+def dev_files(settings: Iterable[str], folder: Path, data: Path, work: Path) -> tuple[dict[str, Path], list[str]]:
+    """The dev sentences of settings in `folder` whose data is at hand, and why others have none."""
+    found, missing = {}, []
+    for name in sorted(settings):
+        try:
+            found[name] = prepare(folder / f"{name}.toml", data, work / "settings" / name).dev
+        except ConfigurationError as error:
+            missing.append(str(error))
+    return found, missing
 
 
 def _split(setting: Setting, data: Path, folder: Path) -> None:

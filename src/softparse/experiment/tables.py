@@ -27,6 +27,10 @@ class Cell:
         """Counts of the sentences, a list for each run."""
         return [result["scores"][part]["by_sentence"][name] for result in self.results if part in result["scores"]]
 
+    def parses(self) -> list[list[str]]:
+        """Heads and labels of the dev sentences, as the first run parsed them."""
+        return next((result["parses"] for result in self.results if result.get("parses")), [])
+
     def shown(self, part: str, measures: Sequence[str] = ("uas", "las")) -> str:
         """Mean ± standard deviation, and the number of runs."""
         values = [self.values(part, measure) for measure in measures]

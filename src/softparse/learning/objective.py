@@ -95,7 +95,8 @@ class Objective:
         if whole and self.config.has_labelled(epoch):
             part, scale = _share(reading.part(0, whole) if partial else reading, self.config.labelled_part)
             found = autoencoder.labelled(part, epoch)
-            terms |= {name: Term(scale * term.value, self.config.labelled * term.weight) for name, term in found.items()}
+            weight = self.config.labelled
+            terms |= {name: Term(scale * term.value, weight * term.weight) for name, term in found.items()}
         if partial and self.config.has_raw(epoch):
             part = reading.part(whole, whole + partial) if whole else reading
             found = _weighted(autoencoder.partial(part, epoch), self.config.raw)
