@@ -20,6 +20,7 @@ from ..corpus.sentence import Sentence
 from ..evaluation.scores import score
 from ..model.generative import Generative
 from ..model.network import Network
+from ..model.table import Table
 from ..parser import Parser
 from .clock import Clock
 from .config import Config
@@ -73,7 +74,8 @@ class Loop:
         if unlabelled is not None and unlabelled.autoencoder is not None:
             self.generative = self.networks["generative"] = unlabelled.autoencoder.generative
         self.parameters = [parameter for parameter in self.networks.parameters() if parameter.requires_grad]
-        self.optimizer = optimizer(self.config, self.parameters)
+        self.tables = [module for module in self.networks.modules() if isinstance(module, Table)]
+        self.optimizer = optimizer(self.config, self.parameters, self.tables)
         self.average = Average(self.networks, self.config.average) if self.config.average else None
         self.progress = Progress()
         self.clock = Clock()
@@ -162,7 +164,7 @@ class Loop:
         self._require(math.isfinite(loss), f"the loss is {loss}")
         with self.clock("update"):
             self.group.add_gradients(self.parameters)
-            norm = clip_gradient(self.parameters, self.config.clip or math.inf)
+            norm = clip_gradient(self.parameters, self.config.clip or math.inf, self.tables)
             self._require(math.isfinite(norm), f"the norm of the gradient is {norm}")  # it would spoil all weights
             self.optimizer.step()
             if self.average:
@@ -188,13 +190,15 @@ class Loop:
 
     @contextlib.contextmanager
     def _collecting(self) -> Iterator[None]:
-        """The gradient of the word embeddings is summed in one place, where nothing but look-ups has a part in it."""
-        table = self.network.words.embedding
-        table.collects = self.generative is None or self.generative.output.only_looks_up
+        """The gradients of tables are summed in one place, where nothing but look-ups has a part in them."""
+        whole = self.generative.whole_table if self.generative is not None else None
+        for table in self.tables:
+            table.collects = table is not whole
         try:
             yield
         finally:
-            table.collects = False
+            for table in self.tables:
+                table.collects = False
 
     def _require(self, is_sound: bool, otherwise: str) -> None:
         if not is_sound:

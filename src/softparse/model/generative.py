@@ -19,6 +19,7 @@ from .network import Network
 from .outputs import Output, OutputConfig
 from .posterior import Gaussian, PosteriorConfig, SentencePosterior
 from .reader import Reader
+from .table import Table
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Generative(nn.Module):
         self.config = config
         if config.states == "encoder" and config.latent:
             raise ConfigurationError("generative.latent needs a decoder that z can start: generative.states=own")
-        self.embedding: nn.Embedding | None = None
+        self.embedding: Table | None = None
         self.decoder: Decoder | None = None
         self.reader: Reader | None = None
         if config.states == "encoder":
@@ -59,22 +60,27 @@ class Generative(nn.Module):
             self.posterior = SentencePosterior(config.posterior, first)
         self.output = Output(config.output, config.decoder.hidden, counts)
         if config.tied:
-            if self.output.linear is None or self.output.linear.weight.shape != network.words.embedding.weight.shape:
+            if self.output.words is None or self.output.words.weight.shape != network.words.embedding.weight.shape:
                 raise ConfigurationError(
                     "generative.tied needs an output layer other than adaptive, a parser that knows all words that "
                     "are generated (data.vocabulary=all, or raw_least_count so high that raw text adds none), and "
                     f"generative.decoder.hidden equal to model.words.dimension (now {config.decoder.hidden} and "
                     f"{network.words.embedding.embedding_dim})"
                 )
-            self.output.tie(network.words.embedding)
+            self.output.words = network.words.embedding
 
     def _inputs(self, network: Network, size: int) -> int:
         if self.config.inputs == "shared":
             return network.words.dimension
         if network.words.vectors.shape[1]:
             return network.words.vectors.shape[1]
-        self.embedding = nn.Embedding(size, self.config.dimension)
+        self.embedding = Table(size, self.config.dimension)
         return self.config.dimension
+
+    @property
+    def whole_table(self) -> Table | None:
+        """The table of words whose loss needs all of its rows, if there is one: then others are only looked up."""
+        return None if self.output.only_looks_up else self.output.words
 
     def gaussian(self, encoded: Encoded, lengths: Tensor) -> Gaussian | None:
         """q(z|s), if there is a z."""

@@ -11,7 +11,6 @@ Words are numbered from the most frequent one down. Words are drawn by frequency
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -40,24 +39,17 @@ class Output(nn.Module):
         size = len(counts)
         weights = counts.double().clamp(min=1) ** 0.75
         self.register_buffer("noise", (weights / weights.sum()).float(), persistent=False)
-        self.look_up: Callable[[Tensor], Tensor] = self._own  # the weights of words
         self.adaptive: nn.AdaptiveLogSoftmaxWithLoss | None = None
-        self.linear: nn.Linear | None = None
+        self.words: Table | None = None  # a vector and a bias for each
         if config.kind == "adaptive" and size > 3:
             cutoffs = sorted({max(1, size // 20), max(2, size // 4)})
             self.adaptive = nn.AdaptiveLogSoftmaxWithLoss(inputs, size, cutoffs, div_value=2.0)
         else:
-            self.linear = nn.Linear(inputs, size)
-
-    def tie(self, table: Table) -> None:
-        """Have the weights of a table of words."""
-        assert self.linear is not None
-        self.linear.weight = table.weight
-        self.look_up = table.looked_up
-
-    def _own(self, words: Tensor) -> Tensor:
-        assert self.linear is not None
-        return functional.embedding(words, self.linear.weight)
+            self.words = Table(size, inputs)
+            nn.init.uniform_(self.words.weight, -(inputs**-0.5), inputs**-0.5)
+            # By frequency, to begin with: scores that are far from log-probabilities would make the losses of drawn
+            # words, and their gradients, dozens of times as large as those of the parser.
+            self.bias = nn.Parameter((counts.double().clamp(min=1) / counts.clamp(min=1).sum()).log().float())
 
     @property
     def only_looks_up(self) -> bool:
@@ -68,8 +60,9 @@ class Output(nn.Module):
         """log p(word) [N]."""
         if self.adaptive is not None:
             return self.adaptive(states, words).output
-        assert self.linear is not None
-        return -functional.cross_entropy(self.linear(states), words, reduction="none")
+        assert self.words is not None
+        logits = functional.linear(states, self.words.weight, self.bias)
+        return -functional.cross_entropy(logits, words, reduction="none")
 
     def loss(self, states: Tensor, words: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """What is minimised [N]: −log p(word), or what stands for it."""
@@ -91,9 +84,7 @@ class Output(nn.Module):
 
     def _scores(self, states: Tensor, words: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
         """Scores of the right words [N] and of the drawn ones [N, draws]."""
-        assert self.linear is not None
-        # All rows in one look-up: its gradient is as large as the whole table.
-        rows = self.look_up(torch.cat([words, drawn]))
-        bias = self.linear.bias
-        right = (states * rows[: len(words)]).sum(1) + bias[words]
-        return right, torch.addmm(bias[drawn], states, rows[len(words) :].T)
+        assert self.words is not None
+        rows = self.words.looked_up(torch.cat([words, drawn]))
+        right = (states * rows[: len(words)]).sum(1) + self.bias[words]
+        return right, torch.addmm(self.bias[drawn], states, rows[len(words) :].T)

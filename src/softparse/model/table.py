@@ -1,7 +1,8 @@
 """Word embeddings whose gradient is summed in one place, however often they are looked up.
 
 In training on raw text a table of tens of thousands of words is read twice in an update, for what a sentence reads and
-for what it predicts, a thousand rows each. Autograd would make a whole table of zeros for each, and add them up.
+for what it predicts, a thousand rows each. Autograd would make a whole table of zeros for each, and add them up. Who
+takes a step along the gradient may ask which rows it has.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class Table(nn.Embedding):
         self.collects = False
         self._gradient: Tensor | None = None  # zero but for the rows of the last update
         self._rows: list[Tensor] = []
+        self._touched: Tensor | None = None
 
     def forward(self, places: Tensor) -> Tensor:
         return self.looked_up(places, self.padding_idx)
@@ -31,6 +33,14 @@ class Table(nn.Embedding):
             return _Rows.apply(self.weight, places, self, padding)
         return functional.embedding(places, self.weight, padding)
 
+    def touched(self) -> Tensor | None:
+        """The rows of the gradient that has been collected, each once; None if it has not been."""
+        if self._gradient is None or self.weight.grad is not self._gradient:
+            return None
+        if self._touched is None:
+            self._touched = torch.cat(self._rows).unique()
+        return self._touched
+
     def collect(self, places: Tensor, slopes: Tensor) -> None:
         if self._gradient is None or self._gradient.dtype != slopes.dtype:
             self._gradient, self._rows = torch.zeros_like(self.weight), []
@@ -40,6 +50,7 @@ class Table(nn.Embedding):
             self._rows = []
             self.weight.grad = self._gradient
         self._rows.append(places)
+        self._touched = None
         self._gradient.index_add_(0, places, slopes)
 
 
