@@ -5,8 +5,10 @@ import copy
 import pytest
 import torch
 
+from softparse.learning import adadelta
+from softparse.learning.adadelta import Adadelta
 from softparse.learning.config import TrainConfig
-from softparse.learning.optimizers import Adadelta, clip_gradient, optimizer
+from softparse.learning.optimizers import clip_gradient, optimizer
 from softparse.model.table import Table
 
 
@@ -27,6 +29,12 @@ def updated(network, steps, rows):
     return [parameter.detach() for parameter in network.parameters()], stepping
 
 
+@pytest.fixture(params=[True, False], ids=["kernel", "plain"])
+def kernel(request, monkeypatch):
+    monkeypatch.setattr(adadelta, "HAVE_NUMBA", request.param)
+
+
+@pytest.mark.usefixtures("kernel")
 def test_rows_that_are_looked_up_learn_as_always():
     every = torch.arange(12)
     mine, stepping = updated(made(), 4, lambda step: every)
@@ -41,6 +49,7 @@ def test_rows_that_are_looked_up_learn_as_always():
         torch.testing.assert_close(here, there.detach())
 
 
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("collects", [True, False], ids=["collected", "of autograd"])
 def test_other_rows_stay_as_they_are(collects):
     """So three updates from row 5 are three updates from it, whatever comes between them."""
@@ -49,8 +58,8 @@ def test_other_rows_stay_as_they_are(collects):
     start = made()["table"].weight.detach()
     changed = (weights[0] != start).any(1).nonzero().flatten().tolist()
     assert changed == [1, 2, 3, 5, 7]
-    state = stepping.state[stepping.tables[0].weight]
-    assert state["square_avg"].any(1).nonzero().flatten().tolist() == changed
+    (table,) = stepping.tables
+    assert stepping.state[table]["squares"].any(1).nonzero().flatten().tolist() == changed
     others = updated(made(not collects), 5, lambda step: torch.tensor(plan[step]))[0]
     for here, there in zip(weights, others, strict=True):
         torch.testing.assert_close(here, there)
@@ -62,9 +71,8 @@ def test_a_state_can_be_taken_up_again():
     state = copy.deepcopy(stepping.state_dict())
     again = optimizer(TrainConfig(optimizer="adadelta"), network.parameters(), [network["table"]])
     again.load_state_dict(state)
-    assert torch.equal(
-        again.state[network["table"].weight]["acc_delta"], stepping.state[network["table"].weight]["acc_delta"]
-    )
+    averages = [each.state[network["table"].weight]["changes"] for each in (again, stepping)]
+    assert torch.equal(*averages)
     again.zero_grad()
     again.step()  # nothing has a gradient
     assert torch.equal(weights[0], network["table"].weight)
@@ -81,3 +89,20 @@ def test_the_norm_counts_rows_once(most):
         torch.testing.assert_close(here.grad, there.grad)
     total = sum(float(parameter.grad.square().sum()) for parameter in networks[0].parameters()) ** 0.5
     assert total == pytest.approx(min(most, norms[0]), rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rows", [None, torch.tensor([0, 3])])
+def test_the_kernel_is_the_formula(dtype, rows, monkeypatch):
+    torch.manual_seed(3)
+    weight = torch.randn(5, 7, dtype=dtype, requires_grad=True)
+    plain = [tensor.clone() for tensor in (weight.detach(), weight, weight.detach() * 0, weight.detach() * 0)]
+    stepping = Adadelta([weight], [], 0.5)
+    monkeypatch.setattr(Adadelta, "_rows", lambda self, weight, gradient: rows)
+    for step in range(3):
+        slope = torch.randn(7, 5, dtype=dtype, generator=torch.Generator().manual_seed(step)).T  # not contiguous
+        weight.grad = slope
+        stepping.step()
+        adadelta.step_plainly(plain[0], slope, plain[2], plain[3], 0.5, rows)
+    torch.testing.assert_close(weight.detach(), plain[0])
+    torch.testing.assert_close(stepping.state[weight]["changes"], plain[3])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from ..model.table import Table
+from .adadelta import Adadelta
 from .config import TrainConfig
 
 
@@ -18,45 +18,6 @@ def optimizer(config: TrainConfig, parameters: Iterable[Tensor], tables: Sequenc
     if config.optimizer == "adadelta":
         return Adadelta(parameters, tables, config.learning_rate)
     return torch.optim.Adam(parameters, lr=config.learning_rate, betas=(0.9, config.beta2), fused=True)
-
-
-class Adadelta(torch.optim.Adadelta):
-    """As in DyNet: with its settings, and rows of tables that were not looked up in an update stay as they are.
-
-    With one sentence an update those are almost all rows, so it takes much less time too.
-    """
-
-    def __init__(self, parameters: Iterable[Tensor], tables: Sequence[Table], learning_rate: float):
-        super().__init__(parameters, lr=learning_rate, rho=0.95, eps=1e-6)
-        self.tables = list(tables)
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
-        found = [(table, table.touched(), table.weight.grad) for table in self.tables]
-        for table, _, _ in found:
-            table.weight.grad = None
-        super().step(closure)  # of everything else
-        for table, rows, gradient in found:
-            table.weight.grad = gradient
-            if gradient is not None:
-                if rows is None:  # of several processes
-                    rows = gradient.ne(0).any(1).nonzero().flatten()
-                self._step_of_rows(table.weight, gradient, rows)
-
-    def _step_of_rows(self, weight: Tensor, gradient: Tensor, rows: Tensor) -> None:
-        group = self.param_groups[0]
-        rho, eps = group["rho"], group["eps"]
-        state = self.state[weight]
-        if not state:
-            state["step"] = torch.zeros(())
-            state["square_avg"], state["acc_delta"] = torch.zeros_like(weight), torch.zeros_like(weight)
-        state["step"] += 1
-        slope, squares, changes = (tensor[rows] for tensor in (gradient, state["square_avg"], state["acc_delta"]))
-        squares = rho * squares + (1 - rho) * slope**2
-        change = ((changes + eps) / (squares + eps)).sqrt() * slope
-        state["square_avg"][rows] = squares
-        state["acc_delta"][rows] = rho * changes + (1 - rho) * change**2
-        weight[rows] -= group["lr"] * change
 
 
 def learning_rate(config: TrainConfig, step: int, steps: int) -> float:
