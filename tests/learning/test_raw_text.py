@@ -349,7 +349,7 @@ def test_doubtful_raw_text_is_told(ambiguous, tmp_path):
     config = configuration(ambiguous, "", "train.epochs=1")
     train(replace(config, data=replace(config.data, raw=[str(raw)])), observer=observer)
     assert any("Greek script" in warning for warning in warnings)
-    assert any("1 raw sentences of more than 100 words are left out" in warning for warning in warnings)
+    assert any("1 raw sentences of more than 50 words are left out" in warning for warning in warnings)
 
 
 def test_as_many_raw_sentences_as_trees_are_drawn(ambiguous, monkeypatch):
