@@ -58,7 +58,7 @@ class Grid:
         command = [sys.executable, "-m", "softparse", "experiment", "one", str(task.path), task.setting, str(task.seed),
                    "--data", str(self.data), "--work", str(self.work), "--results", str(self.results)]  # fmt: skip
         with open(log, "ab") as file:
-            return subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, "OMP_NUM_THREADS": threads})
+            return subprocess.Popen(command, stdout=file, stderr=file, env={"OMP_NUM_THREADS": threads, **os.environ})
 
     def _tell(self, task: Task, code: int, seconds: float, left: float) -> None:
         if code == 0 and result_path(task, self.results).exists():

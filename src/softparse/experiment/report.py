@@ -45,10 +45,11 @@ class Report:
         return [(name, [result for result in self.results if result["table"] == name]) for name in names]
 
     def markdown(self) -> str:
-        parts = ["# Results", "Made by `softparse experiment report`. Means ± standard deviations over seeds (runs)."]
+        command = "softparse experiment report --markdown experiments/results/README.md"
+        parts = ["# Results", f"Made by `{command}`. Means ± standard deviations over seeds (number of runs)."]
         parts += ["## Sizes", sizes_table(self.results)]
         for name, results in self.tables():
-            parts.append(f"## {name}")
+            parts += [f"## {name}", f"`softparse experiment run experiments/{name} --data DATA --jobs 2`"]
             for part in ("test", "dev"):
                 if any(part in result["scores"] for result in results):
                     parts.append(table(results, part))
