@@ -3,7 +3,11 @@
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
+import time
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -113,6 +117,30 @@ def test_a_run_that_fails_is_told_and_the_others_go_on(place):
     assert outcome.exit_code == 1
     assert "table/0-wrong/small-1: failed (error: unknown setting 'train.epoch'" in outcome.stderr
     assert (place / "results" / "table" / "1-plain" / "small-1.json").exists()
+
+
+def test_a_grid_that_is_killed_ends_its_runs(place):
+    """They save their state, and go on with the next grid."""
+    (place / "table" / "1-plain.toml").write_text(
+        f'settings = ["small"]\nset = {json.dumps([*TINY, "train.epochs=100000"])}\n'
+    )
+    arguments = command(place, "experiment", "run", str(place / "table" / "1-plain.toml"))
+    grid = subprocess.Popen([sys.executable, "-m", "softparse", *arguments], stderr=subprocess.PIPE, text=True)
+    state = place / "work" / "runs" / "table" / "1-plain" / "small-1" / "model.resume" / "state.pt"
+    try:
+        for _ in range(600):
+            if state.exists():
+                break
+            time.sleep(0.1)
+        (run,) = psutil.Process(grid.pid).children()
+    finally:
+        grid.terminate()
+    assert "stopped" in grid.communicate(timeout=60)[1]
+    assert not run.is_running()
+    log = (place / "work" / "runs" / "table" / "1-plain" / "small-1.log").read_text()
+    assert "the same command goes on with it" in log
+    assert "Traceback" not in log
+    assert state.exists()
 
 
 def test_settings_make_their_files_once(place):

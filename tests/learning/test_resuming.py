@@ -105,3 +105,14 @@ def test_what_is_left_of_a_run_without_its_state_is_no_run(treebanks, output):
 def test_a_complete_run_is_not_resumed_with_other_settings(treebanks, output):
     with pytest.raises(ModelError, match=r"training is complete, with other settings \(train\.epochs\); use --force"):
         train(small(treebanks, output, "train.epochs=3"), resume=True)
+
+
+@pytest.mark.skipif(state.fcntl is None, reason="this system has no locks on files")
+@pytest.mark.parametrize("resume", [True, False])
+def test_two_runs_cannot_have_one_name_at_a_time(treebanks, tmp_path, resume):
+    config = small(treebanks, tmp_path / "model", "train.epochs=1")
+    with state.alone(tmp_path / "model"), pytest.raises(ModelError, match="another process is training it"):
+        train(config, resume=resume)
+    assert not list(tmp_path.glob("model*"))
+    train(config, resume=resume)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

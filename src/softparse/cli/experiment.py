@@ -56,9 +56,13 @@ def one(row, setting, seed, data, work, results) -> None:
     """One run of a row, in this process."""
     from ..experiment.rows import Task, read_row
     from ..experiment.run import run as run_one
+    from ..learning.loop import Interrupted
     from .train import Screen
 
-    click.echo(run_one(Task(row, read_row(row)[0], setting, seed), data, work, results, Screen()))
+    try:
+        click.echo(run_one(Task(row, read_row(row)[0], setting, seed), data, work, results, Screen()))
+    except Interrupted:
+        raise click.ClickException("stopped; the same command goes on with it") from None
 
 
 @experiment.command()

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .rows import Task
 from .run import result_path
 
 Say = Callable[[str], None]
+
+
+@contextlib.contextmanager
+def _stopping_politely() -> Iterator[None]:
+    """A polite kill is a Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @dataclass
@@ -31,6 +52,11 @@ class Grid:
         waiting = [task for task in self.tasks if not result_path(task, self.results).exists()]
         done = len(self.tasks) - len(waiting)
         self.say(f"{len(self.tasks)} runs, {done} of them done already; {self.jobs} at a time")
+        with _stopping_politely():
+            self._run(waiting)
+        return not self.failed
+
+    def _run(self, waiting: list[Task]) -> None:
         running: dict[subprocess.Popen[bytes], tuple[Task, float]] = {}
         began, finished, total = time.monotonic(), 0, len(waiting)
         try:
@@ -45,11 +71,10 @@ class Grid:
                     left = (time.monotonic() - began) / finished * (total - finished)
                     self._tell(task, process.returncode, time.monotonic() - start, left)
         finally:
-            for process in running:  # at a Ctrl-C: they save their state and can be resumed
+            for process in running:  # at a Ctrl-C or a polite kill: they save their state and can be resumed
                 process.terminate()
             for process in running:
                 process.wait()
-        return not self.failed
 
     def _start(self, task: Task) -> subprocess.Popen[bytes]:
         log = self.work / "runs" / f"{task.name}.log"

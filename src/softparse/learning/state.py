@@ -12,17 +12,23 @@ import contextlib
 import io
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks
+    fcntl = None  # type: ignore[assignment]
 
 from ..configuration import as_table, different_keys, merged
 from ..corpus.files import replacing
 from ..parser import ModelError
 from .config import Config
 
-NAME, BEGUN, HISTORY = "state.pt", "begun", "metrics.jsonl"
+NAME, BEGUN, HISTORY, LOCK = "state.pt", "begun", "metrics.jsonl", "lock"
 FORMAT = 1
 UNIMPORTANT = ("save_seconds", "device")  # of the settings of training: they change nothing in the result
 
@@ -30,6 +36,29 @@ UNIMPORTANT = ("save_seconds", "device")  # of the settings of training: they ch
 def place(output: str | Path) -> Path:
     output = Path(output)
     return output.with_name(output.name + ".resume")
+
+
+@contextlib.contextmanager
+def alone(output: str | Path) -> Iterator[None]:
+    """While no other process trains under this name. The system frees the lock however this process ends."""
+    path = place(output) / LOCK
+    if fcntl is None:
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ModelError(f"{output}: another process is training it; wait for that, or use another name") from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # the folder stays if there is a state in it
+                path.unlink(missing_ok=True)
+                path.parent.rmdir()
 
 
 def is_open(output: str | Path) -> bool:

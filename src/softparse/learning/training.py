@@ -64,7 +64,10 @@ def train(
         return _run(config, resume, force or may_replace, watching, group, texts)
 
     is_orderly = False
+    held = contextlib.ExitStack()
     try:
+        if config.data.output:
+            group.by_first(lambda: _hold(config.data.output, held))
         if config.method != "self-training":
             parser = run(config)
         elif config.data.output and group.by_first(lambda: _is_done(config, resume, force)):
@@ -78,8 +81,14 @@ def train(
         raise
     finally:
         texts.close()
+        held.close()
         watching.finished()
         group.close(is_orderly)
+
+
+def _hold(output: str, held: contextlib.ExitStack) -> None:
+    with _telling_place(output, "choose another place"):
+        held.enter_context(state.alone(output))
 
 
 def _run(config: Config, resume: bool, force: bool, observer: Observer, group: Group, texts: Texts) -> Parser:
