@@ -71,7 +71,7 @@ def main() -> None:
         loop.step(batch, 0.0)
         epoch += time.perf_counter() - start
         lstm += floor(loop, bare, batch)
-    words = sum(loop.lengths)
+    words = sum(loop.lengths[place] for batch in batches for place in batch.trees)  # few trees come several times
     result = {
         "preset": arguments.preset,
         "sentences": len(loop.lengths),
