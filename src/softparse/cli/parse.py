@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from .memory import keep_few_kernels
+
 
 @click.command()
 @click.argument("model")
@@ -49,6 +51,7 @@ def parse(model, inputs, output, kind, text, confidence, kbest, complete, clear_
 
     Everything in the input stays as it is, but for HEAD and DEPREL of the words. With --text, any plain text.
     """
+    keep_few_kernels()
     from ..parser.bulk import Options
 
     if text and kind:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import click
+
+from .memory import keep_few_kernels
 
 
 @click.command()
@@ -21,9 +21,7 @@ def serve(model, host, port, threads, device, longest, seconds, batch) -> None:
 
     Only this machine is served unless --host says otherwise; there are no passwords.
     """
-    # For every new shape of a batch oneDNN compiles and keeps code, which are a thousand by default and some hundred
-    # megabytes after a few thousand batches. This has to be said before torch is used.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+    keep_few_kernels()
     from ..ext.serve import Limits
     from ..ext.serve import serve as run
 
