@@ -19,7 +19,7 @@ from softparse.experiment.comparisons import versus
 from softparse.experiment.curves import curves_table
 from softparse.experiment.rows import read_row, rows_in, tasks_of
 from softparse.experiment.settings import prepare, read_setting
-from softparse.experiment.tables import Cell, table
+from softparse.experiment.tables import Cell, read_results, table
 from softparse.learning.config import configure
 from tests.conftest import SMALL
 from tests.grammar import treebank
@@ -185,8 +185,8 @@ def test_tables():
     results = [
         result("a", "x", 1, 70.0),
         result("a", "x", 2, 72.0),
-        result("b", "x", 1, 80.0),
         result("b", "y", 1, 60.0),
+        result("b", "x", 1, 80.0),
     ]
     assert table(results).splitlines() == [
         "| UAS / LAS on test | x | y |",
@@ -194,6 +194,13 @@ def test_tables():
         "| A | 76.00 / 71.00 ± 1.41 / 1.41 (2) |  |",
         "| B | 85.00 / 80.00 (1) | 65.00 / 60.00 (1) |",
     ]
+
+
+def test_rows_come_by_their_numbers_and_names(tmp_path):
+    for row in ("10-last", "2-row-longer", "2-row"):
+        (tmp_path / row).mkdir()
+        (tmp_path / row / "x-1.json").write_text(json.dumps(row))
+    assert read_results([tmp_path]) == ["2-row", "2-row-longer", "10-last"]
 
 
 def test_the_projects_own_settings_and_rows_can_be_read():

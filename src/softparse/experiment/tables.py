@@ -57,10 +57,11 @@ def read_results(folders: Iterable[Path]) -> list[Result]:
     return found
 
 
-def _order(path: Path) -> tuple[str, int, str]:
+def _order(path: Path) -> tuple[str, int, str, str]:
     """Rows by their numbers, 2 before 10."""
-    number = path.parent.name.split("-")[0]
-    return path.parent.parent.as_posix(), int(number) if number.isdigit() else 0, path.as_posix()
+    row = path.parent.name
+    number = row.split("-")[0]
+    return path.parent.parent.as_posix(), int(number) if number.isdigit() else 0, row, path.name
 
 
 def cells(results: Iterable[Result]) -> dict[tuple[str, str], Cell]:
@@ -79,6 +80,7 @@ def titles(results: Iterable[Result]) -> dict[str, str]:
 def sizes_table(results: Sequence[Result]) -> str:
     """Sentences / words of every part of every setting."""
     sizes = {result["setting"]: result["sizes"] for result in results if not result["options"]["trees"]}
+    sizes = dict(sorted(sizes.items()))
     parts = list(dict.fromkeys(part for found in sizes.values() for part in found))
     lines = ["| sentences / words | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
     for setting, found in sizes.items():
@@ -90,7 +92,7 @@ def sizes_table(results: Sequence[Result]) -> str:
 def table(results: Sequence[Result], part: str = "test") -> str:
     """UAS / LAS of every row in every setting."""
     found = cells(results)
-    settings = list(dict.fromkeys(result["setting"] for result in results))
+    settings = sorted({result["setting"] for result in results})
     lines = [
         f"| UAS / LAS on {part} | " + " | ".join(settings) + " |",
         "|---" * (len(settings) + 1) + "|",
