@@ -158,17 +158,6 @@ def workers(model: str, source: Path, folder: Path, times: int) -> dict[str, flo
     return seconds
 
 
-def peak_megabytes(model: str, path: Path, folder: Path) -> float:
-    """The most memory that a process has used to parse a file (Linux)."""
-    code = (
-        "import re, sys\nfrom softparse.cli import main\n"
-        "try:\n    main(sys.argv[1:])\n"
-        "finally:\n    print(int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) / 1024)\n"
-    )
-    command = [sys.executable, "-c", code, "parse", model, str(path), "-o", str(folder / "out.conllu")]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
@@ -197,20 +186,15 @@ def main() -> None:
             arguments.rounds,
         )
         shared = workers(arguments.model, arguments.input, folder, arguments.copies)
-        memory = {
-            f"{path.stat().st_size / 1e6:.1f} MB": peak_megabytes(arguments.model, path, folder)
-            for path in (arguments.input, folder / "long.conllu")
-        }
     print(f"{number} sentences, {words} words, one thread, from file to file")
     for name, value in seconds.items():
         ratio = value / seconds["softparse"]
         print(f"{name:>12} {number / value:8.0f} sentences/s {words / value:8.0f} words/s  {ratio:.2f} times the time")
     print(f"two workers: {shared['1'] / shared['2']:.2f} times as fast as one")
-    print("peak memory by size of the file:", ", ".join(f"{size}: {peak:.0f} MB" for size, peak in memory.items()))
     print(f"reading: {reading['conllu'] / reading['softparse']:.1f} times as fast as the package conllu")
     result = {
         "sentences": number, "words": words, "seconds": seconds, "reading_seconds": reading,
-        "seconds_by_workers": shared, "peak_megabytes": memory,
+        "seconds_by_workers": shared,
         "machine": {"processor": platform.processor() or platform.machine()},
         "versions": {"torch": torch.__version__},
     }  # fmt: skip
