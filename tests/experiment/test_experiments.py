@@ -108,6 +108,21 @@ def test_a_grid(place):
     assert "What it mended" not in page.read_text()
 
 
+def test_what_another_row_has_trained_is_not_trained_again(place):
+    rows = place / "table"
+    for name, more in (("1-plain", ""), ("2-raw", 'title = "again"\nscore = ["dev"]\n'), ("3-some", "trees = 6\n")):
+        (rows / f"{name}.toml").write_text(f'settings = ["small"]\nset = {json.dumps(TINY)}\n{more}')
+    outcome = CliRunner().invoke(main, command(place, "experiment", "run", str(rows)))
+    assert outcome.exit_code == 0, outcome.output
+    first, again, other = (json.loads(path.read_text()) for path in sorted((place / "results").rglob("*.json")))
+    assert again["same_as"] == "table/1-plain"
+    assert (again["row"], again["title"]) == ("2-raw", "again")
+    assert again["scores"] == {"dev": first["scores"]["dev"]}
+    assert again["parses"] == []
+    assert not (place / "work" / "runs" / "table" / "2-raw" / "small-1" / "model").exists()
+    assert "same_as" not in first | other
+
+
 def test_a_run_that_fails_is_told_and_the_others_go_on(place):
     (place / "table" / "0-wrong.toml").write_text('settings = ["small"]\nset = ["train.epoch=2"]\n')
     (place / "table" / "2-raw.toml").unlink()

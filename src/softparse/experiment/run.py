@@ -26,6 +26,7 @@ from ..learning.training import train
 from ..parser import Parser
 from . import peers
 from .rows import Task
+from .same import same_run
 from .settings import PARTS, Files, copy, prepare, read_setting
 
 
@@ -44,14 +45,18 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
             task.path.parent.parent / "peers" / f"{task.row.peer}.py", _trees(task, files, place), files, place
         )
     else:
-        found = _train(task, files, setting, work, place, observer)
+        config = configuration(task, files, setting, work, place)
+        told = _without_paths(as_table(settled(config)))
+        same = same_run(task, told, files.checksums, versions(), results)
+        if same is not None:
+            taken = {
+                "same_as": f"{same['table']}/{same['row']}",
+                "scores": {part: same["scores"][part] for part in task.row.score},
+                "parses": same["parses"] if is_shown(task) else [],
+            }
+            return _write(task, {**same, **_names(task), **taken}, results)
+        found = {**_train(task, config, files, place, observer), "config": told, "versions": versions()}
     content = {
-        "table": task.path.parent.name,
-        "row": task.path.stem,
-        "title": task.row.title,
-        "setting": task.setting,
-        "seed": task.seed,
-        "options": asdict(task.row),
         "scores": {part: scored(getattr(files, part), place / f"{part}.conllu") for part in task.row.score},
         **found,
         "parses": parses(place / "dev.conllu") if is_shown(task) else [],
@@ -59,17 +64,29 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
         "sizes": sizes(files),
         "machine": machine(),
     }
+    return _write(task, {**_names(task), **content}, results)
+
+
+def _names(task: Task) -> dict[str, Any]:
+    return {
+        "table": task.path.parent.name,
+        "row": task.path.stem,
+        "title": task.row.title,
+        "setting": task.setting,
+        "seed": task.seed,
+        "options": asdict(task.row),
+    }
+
+
+def _write(task: Task, content: dict[str, Any], results: Path) -> Path:
     path = result_path(task, results)
     with replacing(path) as file:
         file.write((json.dumps(content, ensure_ascii=False) + "\n").encode())
     return path
 
 
-def _train(
-    task: Task, files: Files, setting: Path, work: Path, place: Path, observer: Observer | None
-) -> dict[str, Any]:
+def _train(task: Task, config: Config, files: Files, place: Path, observer: Observer | None) -> dict[str, Any]:
     """Train this project's parser, and parse what is to be scored into files."""
-    config = configuration(task, files, setting, work, place)
     parser = train(config, resume=True, observer=observer)
     seconds = {"training": _seconds(place / "model")}
     for part in task.row.score:
@@ -79,8 +96,6 @@ def _train(
         "best": parser.metrics.get("best"),
         "autoencoder": parser.metrics.get("autoencoder"),
         "history": _history(place / "model"),
-        "config": _without_paths(as_table(settled(config))),
-        "versions": {name: importlib.metadata.version(name) for name in ("softparse", "torch", "numpy", "numba")},
     }
 
 
@@ -186,6 +201,10 @@ def _without_paths(table: dict[str, Any]) -> dict[str, Any]:
     """Settings without the places of this machine; checksums say which data it was."""
     data = {key: value for key, value in table["data"].items() if key not in ("train", "dev", "raw", "output")}
     return {**table, "data": {**data, "vectors": bool(data["vectors"])}}
+
+
+def versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("softparse", "torch", "numpy", "numba")}
 
 
 def machine() -> dict[str, Any]:

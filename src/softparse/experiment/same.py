@@ -1,0 +1,30 @@
+"""Runs that another row has made already: what is trained alike is trained once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .rows import Task
+
+# What a result's configuration does not tell, since paths are left out of it.
+_DATA = ("raw", "vectors", "trees")
+
+
+def same_run(
+    task: Task, config: dict[str, Any], checksums: dict[str, str], versions: dict[str, str], results: Path
+) -> dict[str, Any] | None:
+    """The result of another row with the same data, settings, seed and versions, scored on what is asked for here."""
+    wanted = [getattr(task.row, name) for name in _DATA]
+    for path in sorted(results.glob(f"*/*/{task.setting}-{task.seed}.json")):
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if (
+            [result["options"][name] for name in _DATA] == wanted
+            and result.get("config") == config
+            and result.get("versions") == versions
+            and result["data"] == checksums
+            and set(task.row.score) <= set(result["scores"])
+        ):
+            return result
+    return None
