@@ -50,6 +50,29 @@ atexit.register(show)
 main(prog_name="softparse")
 """
 
+# Writes down what every process has: gradients that were added, and a trained parser.
+SHARING = """
+import json
+import os
+import sys
+from pathlib import Path
+import torch
+from softparse.learning.config import configure
+from softparse.learning.distributed import Group
+from softparse.learning.training import train
+
+rank = int(os.environ["RANK"])
+weights = [torch.nn.Parameter(torch.zeros(2)) for _ in range(3)]
+for weight in weights[: rank + 1]:  # two in the last process, one in the first
+    weight.grad = torch.full((2,), rank + 1.0)
+Group().add_gradients(weights)
+gradients = [weight.grad if weight.grad is None else weight.grad.tolist() for weight in weights]
+command = sys.argv[1:]  # train, --train, a file, and pairs of --set and its value
+parser = train(configure(assignments=command[4::2], data={"train": [command[2]]}))
+sums = [float(weight.detach().double().sum()) for weight in parser.network.parameters()]
+Path(__file__).with_name(f"rank{rank}").write_text(json.dumps([gradients, sums, parser.metrics]))
+"""
+
 
 def several(program, train, *more, epochs=2):
     settings = (*SMALL, f"train.epochs={epochs}", "train.learning_rate=0.01")
@@ -73,6 +96,17 @@ def test_two_processes(treebanks, tmp_path):
     assert metrics["processes"] == 2
     assert metrics["best"]["dev"]["las"] > 90
     assert error.count("epoch  10/10") == 1  # one process speaks
+
+
+def test_every_process_has_the_same(treebanks, tmp_path):
+    (tmp_path / "sharing.py").write_text(SHARING)
+    told, code = several([tmp_path / "sharing.py"], treebanks / "train.conllu", epochs=3)
+    assert code == 0, told
+    first, other = (json.loads((tmp_path / f"rank{rank}").read_text()) for rank in (0, 1))
+    assert first == other
+    gradients, _, metrics = first
+    assert gradients == [[3.0, 3.0], [2.0, 2.0], None]
+    assert {"best", "calibration"} <= set(metrics)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system does not list threads in /proc")

@@ -132,6 +132,8 @@ def test_strided_lengths_and_expanded_sentences(kind):
     assert several.kbest(2)[0].shape == (2, 4, 5)
     with pytest.raises(ValueError, match="no single-rooted"):
         several.given(torch.tensor([[-1, 0, 0, -1, -1]] * 4))
+    with pytest.raises(ValueError, match=r"cannot be expanded to \[2, 4\]"):
+        several.expand([2, 4])
 
 
 def test_is_tree_of_incomplete_heads():
@@ -164,12 +166,37 @@ def test_function_transformations(single_root):
     torch.testing.assert_close(torch.func.grad(function)(scores), leaf.grad)
 
 
+def test_many_gradients_at_once(kind):
+    scores = torch.randn(2, 4, 4, dtype=torch.float64)
+
+    def function(scores):
+        trees = kind(scores, [3, 2])
+        return torch.cat([trees.marginals.sum(-1).flatten(), trees.log_partition, trees.entropy()])
+
+    one_by_one, at_once = (torch.autograd.functional.jacobian(function, scores, vectorize=v) for v in (False, True))
+    torch.testing.assert_close(at_once, one_by_one)
+
+
+def test_log_prob_of_many_scores_at_once(single_root):
+    scores = torch.randn(3, 1, 4, 4, dtype=torch.float64)
+
+    def function(scores):
+        return ProjectiveTrees(scores, single_root=single_root).log_prob(torch.tensor([[-1, 2, 0, 2]]))
+
+    torch.testing.assert_close(torch.func.vmap(function)(scores), torch.stack([function(each) for each in scores]))
+
+
 def test_inference_mode(kind):
     scores = torch.randn(2, 5, 5, requires_grad=True)
     trees = kind(scores, [4, 3])
     with torch.inference_mode():
         inside = trees.entropy()
         assert kind(torch.randn(2, 5, 5)).marginals.isfinite().all()
+        for each in (trees, kind(scores, [4, 3])):  # made before and here, from scores that have a gradient elsewhere
+            assert each.log_partition.isfinite().all()
+            assert each.marginals.isfinite().all()
+            assert each.log_prob(each.mbr).isfinite().all()
+            assert each.kbest(2)[1].isfinite().all()
     trees.entropy().sum().backward()
     torch.testing.assert_close(inside, trees.entropy())
     assert scores.grad.abs().sum() > 0

@@ -66,7 +66,7 @@ class ObjectiveConfig:
 
     @property
     def needs_raw(self) -> bool:
-        return self.raw > 0 or self.teacher > 0
+        return (self.raw > 0 or self.teacher > 0) and self.raw_sentences > 0
 
     @property
     def tree_weight(self) -> float:

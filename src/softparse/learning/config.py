@@ -130,7 +130,10 @@ def doubts(config: Config) -> list[str]:
     if config.method == "self-training":
         return []
     if not objective.needs_raw:
-        return ["these settings learn nothing from raw text; set objective.raw or objective.teacher, or another preset"]
+        return [
+            "these settings learn nothing from raw text; set objective.raw or objective.teacher above 0, and "
+            "objective.raw_sentences, or another preset"
+        ]
     starts = {"labelled": objective.labelled_from, "raw": objective.raw_from, "teacher": objective.teacher_from}
     return [
         f"objective.{name} would count from epoch {first} on, but training ends after epoch {epochs}; "

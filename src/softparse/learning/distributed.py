@@ -41,18 +41,25 @@ class Group:
         return batch[self.rank :: self.size]
 
     def add_gradients(self, parameters: Iterable[Tensor]) -> None:
-        """Sum the gradients of all processes, in one message."""
+        """Sum the gradients of all processes, in one message; None where none of them has one.
+
+        Zeros instead would let an optimiser move, by its momentum, what has no part in this update.
+        """
         if self.size == 1:
             return
         parameters = list(parameters)
-        for parameter in parameters:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-        flat = torch.cat([parameter.grad.flatten() for parameter in parameters])  # type: ignore[union-attr]
+        gradients = [parameter.grad for parameter in parameters]
+        present = parameters[0].new_tensor([gradient is not None for gradient in gradients])
+        parts = [
+            torch.zeros_like(parameter) if gradient is None else gradient
+            for parameter, gradient in zip(parameters, gradients, strict=True)
+        ]
+        message = torch.cat([present, *(part.flatten() for part in parts)])
         with _all_taking_part():
-            dist.all_reduce(flat)
-        for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
-            parameter.grad = part.view_as(parameter)
+            dist.all_reduce(message)
+        counts, *sums = message.split([len(parameters), *(part.numel() for part in parts)])
+        for parameter, count, total in zip(parameters, counts.tolist(), sums, strict=True):
+            parameter.grad = total.view_as(parameter) if count else None
 
     def total(self, *values: float) -> list[float]:
         """Sums over all processes."""

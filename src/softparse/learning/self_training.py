@@ -1,8 +1,9 @@
 """Self-training, the baseline in two steps: a parser is trained on trees and parses the raw text; a second one is
 trained on the trees and, in every epoch, on as many of the parses that the first one was certain of.
 
-The two have as many updates together as a run that learns from both at once: with E epochs of L batches of trees and as
-many raw ones, that is 2·E·L; here ⅔·E epochs of L, and then ⅔·E epochs of 2·L.
+The two see as many sentences together as a run that learns from both at once: with E epochs of L batches of trees and
+as many raw sentences, that is 2·E·L batches of this size; here ⅔·E epochs of L, and then ⅔·E epochs of 2·L. So there
+are as many updates, or more where that run takes its raw sentences in larger batches (`objective.raw_batch`).
 """
 
 from __future__ import annotations

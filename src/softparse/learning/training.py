@@ -216,8 +216,19 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group, texts
         with _telling_place(output):
             folder.update_texts(parser, output, {state.HISTORY: _lines(loop.progress.history).encode()})
         state.discard(output)
+    if group.size > 1:
+        _as_the_first_has_it(parser, group)
     parser.network.eval()
     return parser
+
+
+def _as_the_first_has_it(parser: Parser, group: Group) -> None:
+    """The best weights, and what has been measured with them; only the first process kept them."""
+    weights = {name: tensor.cpu() for name, tensor in parser.network.state_dict().items()} if group.is_first else {}
+    weights, metrics = group.from_first((weights, parser.metrics))
+    if not group.is_first:
+        parser.network.load_state_dict(weights)
+        parser.metrics = metrics
 
 
 def _generative(loop: Loop) -> dict[str, bytes]:

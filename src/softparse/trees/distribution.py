@@ -29,9 +29,10 @@ class cached:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
-        with torch.enable_grad():
+        has_gradients = torch.compiler.is_compiling() or not torch.is_inference_mode_enabled()
+        with torch.set_grad_enabled(has_gradients):
             value = self.function(instance)
-        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled() or instance.scores.is_inference():
+        if has_gradients or instance.scores.is_inference():
             setattr(instance, self.function.__name__, value)
         return value
 
@@ -176,7 +177,7 @@ class TreeDistribution(Distribution):
         weights = self.scores.expand(heads.shape[0], -1, -1, -1).gather(2, heads.clamp(min=0)[:, :, None])[:, :, 0]
         weights = torch.where(known, widened(weights), 0.0)
         possible = is_tree(heads, self.lengths, single_root=self.single_root, projective=self.projective)
-        possible &= (weights.detach() > -torch.inf).all(-1)
+        possible = possible & (weights.detach() > -torch.inf).all(-1)  # not in place, for torch.func.vmap
         total = in_order(torch.where(possible[..., None], weights, 0.0))
         return torch.where(possible, total - self._log_partition, -torch.inf)
 
@@ -198,6 +199,8 @@ class TreeDistribution(Distribution):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """One sentence seen as a batch of equal ones."""
         size = self.scores.shape[-1]
+        if len(batch_shape) != 1:
+            raise ValueError(f"sentences are a batch of one dimension; cannot be expanded to {list(batch_shape)}")
         (batch,) = torch.Size(batch_shape)
         return type(self)(
             self.scores.expand(batch, size, size),
