@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -124,6 +125,58 @@ def test_parse_options(model):
     assert "1\tthe\t_\t_\t_\t_\t3\tdet\t" in run("parse", model, "-", "--complete", input=partial).stdout
     for way in ("mbr", "nonprojective"):
         assert run("parse", model, "-", "--decode", way, "--multi-root", input=TEXT).stdout.count("\n\n") == 2
+    assert "finds one tree" in run("parse", model, "-", "--decode", "mbr", "--kbest", 2, input=TEXT, code=2).stderr
+
+
+def test_probabilities_take_the_place_of_earlier_ones(model):
+    parsed = run("parse", model, "-", "--confidence", input=TEXT).stdout
+    assert run("parse", model, "-", "--confidence", input=parsed).stdout == parsed
+    other = parsed.replace("\tArcProbability=", "\tA=1|ArcProbability=9|A=1|B=")
+    again = run("parse", model, "-", "--confidence", input=other).stdout
+    assert again.count("\tA=1|A=1|B=") == again.count("ArcProbability=") == 14
+
+
+def test_a_row_with_a_column_less_is_not_parsed(model):
+    """Which one is missing cannot be known, so neither where HEAD is."""
+    rows = "1\tThey\t_\t_\t_\t_\t2\tnsubj\t_\t_\n2\twalk\twalk\tVERB\t_\t0\troot\t0:root\tSpaceAfter=No\n\n"
+    error = run("parse", model, "-", "--format", "conllu", input=rows, code=1).stderr
+    assert "<stdin>:2: 9 columns, but rows before have 10" in error
+
+
+def test_doubtful_trees_are_scored_with_a_warning(treebanks, tmp_path):
+    rows = "1\ta\t_\t_\t_\t_\t{}\tx\t_\t_\n2\tb\t_\t_\t_\t_\t{}\tx\t_\t_\n\n"
+    gold, wrong, bare = (tmp_path / f"{name}.conllu" for name in ("gold", "wrong", "bare"))
+    gold.write_text(rows.format(0, 1))
+    wrong.write_text("# sent_id = x7\n" + rows.format(2, 1))
+    bare.write_text(rows.format("_", "_"))
+    result = run("evaluate", gold, wrong, bare)
+    assert "UAS" in result.stdout
+    assert (
+        f"warning: {wrong}: sentences whose tree is none: 1; the first: {wrong}:2: a cycle of 2 words" in result.stderr
+    )
+    assert "sent_id x7" in result.stderr
+    assert f"warning: {bare}: words without HEAD, which count as wrong: 2; is it parsed?" in result.stderr
+    assert "warning" not in run("evaluate", gold, gold).stderr
+    assert "only one of the files" in run("evaluate", "-", "-", input="", code=2).stderr
+
+
+def test_streams_are_read_once(treebanks, model, tmp_path):
+    """As of `<(zcat file.gz)` in a shell."""
+    dev = treebanks / "dev.conllu"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(["cp", str(dev), str(pipe)])
+    assert "100.00" in run("evaluate", dev, pipe, "--breakdown").stdout
+    assert writer.wait(10) == 0
+
+
+def test_output_in_another_encoding(treebanks):
+    dev = treebanks / "dev.conllu"
+    command = [sys.executable, "-m", "softparse", "evaluate", str(dev), str(dev), "--breakdown"]
+    environment = {**os.environ, "PYTHONIOENCODING": "iso-8859-1"}
+    result = subprocess.run(command, capture_output=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    assert b"\\u22657" in result.stdout  # at least 7
 
 
 def test_two_predictions(model, treebanks, tmp_path):
@@ -211,6 +264,8 @@ def test_other_bad_input(treebanks, model, tmp_path):
     assert "not UTF-8" in run("parse", model, tmp_path / "latin1.conllu", code=1).stderr
     assert "No such file" in run("parse", model, tmp_path / "none.txt", code=1).stderr
     assert "no such model" in run("parse", tmp_path / "none", train, code=1).stderr
+    (tmp_path / "utf16.conllu").write_bytes("1\tcafé\t_\t_\t_\t_\t0\troot\t_\t_\n\n".encode("utf-16"))
+    assert "iconv -f utf-16" in run("check", tmp_path / "utf16.conllu", code=1).stdout
     (tmp_path / "v.vec").write_text("the 1 2 3\ndog 1 2\n")
     error = run("train", "--train", train, "-o", tmp_path / "m", "--vectors", tmp_path / "v.vec", code=1).stderr
     assert f"{tmp_path / 'v.vec'}:2" in error

@@ -112,7 +112,7 @@ def test_text(path, monkeypatch):
     assert f"  error: {path}:31: HEAD 9 but the sentence has 1 word (sent_id wrong)\n" in text
     assert "errors: 3, warnings: 1\n" in text
     assert "more" not in text
-    monkeypatch.setattr(module, "SHOWN", 1)
+    monkeypatch.setattr(module, "LISTED", 1)
     text = inspect([path, path]).text()
     assert "  and 5 more errors\n" in text
     assert "  and 1 more warnings\n" in text

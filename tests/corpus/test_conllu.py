@@ -39,9 +39,11 @@ def test_columns_of_conll_x(columns):
     (sentence,) = parse(data)
     assert (sentence.words, sentence.heads) == (["a", "b"], [2, 0])
     assert written([sentence]) == data.encode()
-    changed = sentence.with_tree([0, 1], ["root", "y"], clear_deps=True, misc=["A=1", "A=2"])
+    changed = sentence.with_tree([0, 1], ["root", "y"], clear_deps=True)
     assert [len(row) for row in changed.columns] == [columns] * 2
     assert changed.heads == [0, 1]
+    told = sentence.with_tree([0, 1], ["root", "y"], misc=["A=1", "A=2"])  # MISC is needed, and so it comes
+    assert told.text() == "1\ta\t_\t_\t_\t_\t0\troot\t_\tA=1\n2\tb\t_\t_\t_\t_\t1\ty\t_\tA=2\n\n"
 
 
 def test_an_empty_node_before_the_first_word():
@@ -70,6 +72,7 @@ LAYOUTS = {
     "the same after a mark": b"\xef\xbb\xbf# a\n\n" + TREEBANK,
     "the same after blank lines": b"\n\n# a\n\n" + TREEBANK,
     "the same on windows": b"# a\r\n\r\n" + TREEBANK.replace(b"\n", b"\r\n") + b"# d\r\n",
+    "a mark and a blank line": b"\xef\xbb\xbf\n" + TREEBANK,
     "no comments": b"1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 3,
 }
 
@@ -103,7 +106,7 @@ def test_any_file_comes_out_as_it_was(treebank):
 SIMPLE = st.text("abcé0-:=", min_size=1, max_size=4)
 
 
-@given(st.lists(blocks(SIMPLE), min_size=1, max_size=4))
+@given(st.lists(blocks(cell=SIMPLE), min_size=1, max_size=4))
 def test_other_packages_read_the_same(sentences):
     text = "".join("\n".join([line for line in lines if line[0] != "#"]) + "\n\n" for lines, _ in sentences)
     theirs = conllu_package.parse(text, field_parsers=AS_THEY_ARE)
@@ -156,6 +159,13 @@ MALFORMED = {
     "a leading zero": ("01" + WORD[1:], 1, "ID '01', but 1 was expected"),
     "a range after its word": (WORD + "1-2" + WORD[1:] + WORD_2, 2, "range 1-2 does not start at the next word, 2"),
     "an empty node elsewhere": ("1.1" + WORD[1:] + WORD, 1, "empty node 1.1 does not follow word 1"),
+    "a range twice": (WORD + "2-3" + WORD[1:] + "2-3" + WORD[1:] + WORD_2, 3, "ID 2-3 a second time"),
+    "a range backwards": (WORD + "2-1" + WORD[1:] + WORD_2, 2, "range 2-1 ends before it starts"),
+    "a range in another": ("1-3" + WORD[1:] + WORD + "2-3" + WORD[1:] + WORD_2, 3, "range 2-3 starts within another"),
+    "a range too long": (WORD + "2-9" + WORD[1:] + WORD_2, 2, "range 2-9, but the sentence has 2 words"),
+    "an empty node twice": (WORD + ("1.1" + WORD[1:]) * 2 + WORD_2, 3, "ID 1.1 a second time"),
+    "a column missing": (WORD + WORD_2[:-3] + "\n", 2, "9 columns, but rows before have 10; all rows of a file need"),
+    "a column missing in all": (WORD[:-3] + "\n" + WORD_2[:-3] + "\n", 1, "9 columns, but rows before have 10"),
     "no words": ("1-2" + WORD[1:], 0, "a sentence without words"),
     "another encoding": (WORD + WORD_2.replace("b", "é"), 2, "byte 0xe9 at position 3 is not UTF-8"),
 }

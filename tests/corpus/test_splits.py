@@ -127,6 +127,17 @@ def test_too_few_sentences(tmp_path):
     assert os.listdir(tmp_path) == ["t.conllu"]
 
 
+@pytest.mark.parametrize(("write", "name"), [(write_modulo, "labeled"), (write_sections, "dev")])
+def test_a_part_does_not_replace_the_whole(tmp_path, write, name):
+    path = tmp_path / f"{name}.conllu"
+    path.write_text("".join(map(block, range(20))))
+    before = path.read_bytes()
+    with pytest.raises(CorpusError, match="would be replaced by a part of itself; choose another folder"):
+        write([path], tmp_path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [path.name]
+
+
 def test_plain_text_cannot_be_split(tmp_path):
     path = tmp_path / "raw.txt"
     path.write_text("They walk .\n")

@@ -68,6 +68,12 @@ def test_a_download_that_breaks_off_or_is_something_else(mirror, tmp_path):
     assert names(tmp_path / "out") == []
 
 
+def test_a_mirror_that_is_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTPARSE_UD_URL", "nowhere")
+    with pytest.raises(CorpusError, match="cannot be downloaded"):
+        treebanks.get("cy_ccg", tmp_path / "out")
+
+
 def test_no_network(tmp_path, monkeypatch):
     monkeypatch.setenv("SOFTPARSE_UD_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "*")
@@ -100,6 +106,17 @@ def test_a_folder_of_a_treebank_that_is_nowhere_else(tmp_path):
     packed = tmp_path / "UD_Own-OWN" / "xx_own-ud-dev.conllu.gz"
     packed.write_bytes(gzip.compress(b"packed"))
     assert treebanks.get("xx_own", tmp_path / "out", source=tmp_path)[1].read_bytes() == b"packed"
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:20] + b"\xff\xff" + data[22:]])
+def test_a_packed_file_that_is_damaged(tmp_path, damage):
+    _release(tmp_path)
+    packed = tmp_path / "UD_Own-OWN" / "xx_own-ud-dev.conllu.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(damage(gzip.compress(SENTENCE.encode() * 9)))
+    with pytest.raises(CorpusError, match=r"xx_own-ud-dev.conllu.gz: cannot be read to its end"):
+        treebanks.get("xx_own", tmp_path / "out", source=tmp_path)
+    assert not list((tmp_path / "out").glob("*"))
 
 
 def test_folders_without_it(tmp_path):

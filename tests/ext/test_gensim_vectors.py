@@ -87,8 +87,10 @@ def test_errors(tmp_path, text, monkeypatch):
         train_vectors([text], tmp_path / "x", also=["word"])
     with pytest.raises(CorpusError, match="no word occurs 90000 times"):
         train_vectors([text], tmp_path / "x", min_count=90000)
-    with pytest.raises(CorpusError, match="standard input"):
-        train_vectors(["-"], tmp_path / "x")
+    os.mkfifo(tmp_path / "pipe")
+    for stream in ("-", tmp_path / "pipe"):
+        with pytest.raises(CorpusError, match="reads the text several times, so it must be a file"):
+            train_vectors([stream], tmp_path / "x")
     with pytest.raises(CorpusError, match="give at least one file"):
         train_vectors([], tmp_path / "x")
     with pytest.raises(CorpusError, match="No such file"):
@@ -96,6 +98,13 @@ def test_errors(tmp_path, text, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     with pytest.raises(CorpusError, match=r"needs gensim .* pip install 'softparse\[vectors\]'"):
         train_vectors([text], tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_text_that_is_gone_after_it_was_counted(tmp_path, text):
+    """gensim reads in a thread; an error there must not leave it waiting."""
+    with pytest.raises(CorpusError, match="No such file"):
+        train_vectors([text], tmp_path / "x", report=lambda message: text.unlink(missing_ok=True))
     assert not (tmp_path / "x").exists()
 
 

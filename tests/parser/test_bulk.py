@@ -58,6 +58,23 @@ def test_workers_end_when_their_parent_is_killed(model, tmp_path):
         parent.stdout.close()
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are counted in /proc")
+def test_workers_end_at_once_when_they_are_interrupted(model, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("the dog sees a big cat .\n" * 10_000)
+    arguments = [*COMMAND, str(model), str(text), "--workers", "2"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    parent = subprocess.Popen(arguments, **pipes, start_new_session=True)
+    try:
+        assert parent.stdout.readline()
+        os.killpg(parent.pid, signal.SIGINT)  # as a terminal does: all processes get it
+        error = parent.communicate(timeout=60)[1].decode()
+    finally:
+        parent.kill()
+    assert parent.returncode == 1
+    assert error == "stopped\n"
+
+
 def test_a_worker_that_is_killed(model, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the dog sees a big cat .\n" * 10_000)

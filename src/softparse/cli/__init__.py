@@ -6,6 +6,7 @@ wrong with the input or the run, 2 the command was not understood.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
@@ -35,6 +36,8 @@ class Commands(click.Group):
         # has to be said before torch is imported.
         if "OMP_WAIT_POLICY" not in os.environ:
             os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+        if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding does not have is shown by its number
+            sys.stdout.reconfigure(errors="backslashreplace")
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         try:
             return super().invoke(ctx)

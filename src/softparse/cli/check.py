@@ -38,4 +38,4 @@ def split(files: tuple[str, ...], output: str, scheme: str, modulus: int) -> Non
         raise click.UsageError("sections for training, dev and test are at least 3; use --modulus 3 or more")
     counts = (write_modulo if scheme == "modulo" else write_sections)(files, output, modulus)
     for name, number in counts.items():
-        click.echo(f"{output}/{name}: {number} sentences", err=True)
+        click.echo(f"{output}/{name}.conllu: {number} sentences", err=True)

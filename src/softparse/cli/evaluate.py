@@ -27,16 +27,26 @@ def evaluate(gold: str, predicted: str, second: str | None, breakdown: bool, as_
     The words must be the same in all files. Labels are universal: acl:relcl counts as acl.
     """
     from ..corpus.conllu import read
-    from ..corpus.files import STANDARD
+    from ..corpus.files import STANDARD, can_be_read_again
     from ..evaluation import break_down, compare, report, score
+    from ..evaluation.doubts import Doubts
 
     files = [predicted] + ([second] if second else [])
-    kept = {path: list(read(path)) for path in (gold, *files) if path == STANDARD}  # it can be read only once
+    if [gold, *files].count(STANDARD) > 1:
+        raise click.UsageError("only one of the files can be standard input")
+    kept = {path: list(read(path)) for path in (gold, *files) if not can_be_read_again(path)}
 
     def sentences(path: str) -> Iterable[Sentence]:
-        return kept.get(path) or read(path)
+        return kept[path] if path in kept else read(path)
 
-    scores = [score(sentences(gold), sentences(file)) for file in files]
+    doubts = {path: Doubts(path, is_gold=path == gold) for path in (gold, *files)}
+    scores = []
+    for place, file in enumerate(files):
+        right = sentences(gold) if place else doubts[gold].watch(sentences(gold))
+        scores.append(score(right, doubts[file].watch(sentences(file))))
+    for doubt in doubts.values():
+        for message in doubt.messages():
+            click.echo(f"warning: {message}", err=True)
     comparison = None
     if second:
         comparison = compare(sentences(gold), sentences(predicted), sentences(second), draws)

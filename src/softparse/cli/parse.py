@@ -56,6 +56,8 @@ def parse(model, inputs, output, kind, text, confidence, kbest, complete, clear_
 
     if text and kind:
         raise click.UsageError(f"--text is running text, --format {kind} is sentences that are tokenised; give one")
+    if decode == "mbr" and kbest > 1:
+        raise click.UsageError("--decode mbr finds one tree; the trees of --kbest are the most probable ones")
     options = Options(confidence, kbest, complete, clear_deps, decode, single_root)
     kind = "conllu" if kind == "conllx" else kind
     started, sentences, words = time.perf_counter(), 0, 0

@@ -14,8 +14,7 @@ from .problems import Problem
 from .projectivity import crossing
 from .sentence import HEAD, UNKNOWN, Sentence
 
-LISTED = 1000  # errors and warnings that a census keeps, of each; all are counted
-SHOWN = 20  # of these, in a text
+LISTED = 100_000  # errors and warnings that a census keeps, of each, lest they fill the memory; all are counted
 
 
 def inspect(paths: Iterable[str | Path], single_root: bool = True, kind: str | None = None) -> Census:
@@ -162,9 +161,9 @@ class Census:
             ("error", self.errors, self.error_count),
             ("warning", self.warnings, self.warning_count),
         ):
-            report += [f"  {title}: {problem}" for problem in listed[:SHOWN]]
-            if count > SHOWN:
-                report.append(f"  and {count - SHOWN:,} more {title}s")
+            report += [f"  {title}: {problem}" for problem in listed]
+            if count > len(listed):
+                report.append(f"  and {count - len(listed):,} more {title}s")
         return "\n".join(report) + "\n"
 
 

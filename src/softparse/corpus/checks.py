@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .conllu import read_conllu, read_text
+from .conllu import read_conllu, read_text, wrong_encoding
 from .files import lines, name_of
 from .formats import TEXT, beginning, detect
 from .problems import CorpusError, Problem, Reporter, refuse
@@ -107,7 +107,7 @@ def treebank(
     name, stream = name_of(path), lines(path)
     start = beginning(stream)
     if kind is None and detect(start) == TEXT:
-        report(_plain_text(name, start))
+        report(wrong_encoding(start, name, 1) or _plain_text(name, start))
         return
     has_error = False
 

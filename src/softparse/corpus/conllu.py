@@ -9,10 +9,10 @@ from pathlib import Path
 from .files import lines, name_of
 from .formats import BYTE_ORDER_MARK, TEXT, beginning, detect, named
 from .problems import Problem, Reporter, refuse
-from .sentence import Sentence, is_number
+from .rows import Rows
+from .sentence import Sentence
 
 SPACE = 0x20  # no byte of a blank line is above it
-COLUMNS = 10  # CoNLL-X files may leave out the last two
 
 
 def read(path: str | Path, kind: str | None = None, report: Reporter = refuse) -> Iterator[Sentence]:
@@ -37,6 +37,7 @@ def read_conllu(stream: Iterable[bytes], path: str = "<memory>", report: Reporte
     last one of the file.
     """
     loose: list[str] = []
+    width = 0  # columns of all rows, once a sentence has been read
     last: Sentence | None = None  # it waits for what comes after it
     for first, block in _blocks(stream):
         if _is_loose(block):
@@ -44,8 +45,9 @@ def read_conllu(stream: Iterable[bytes], path: str = "<memory>", report: Reporte
             continue
         if last is not None:
             yield last
-        last = _sentence(block, path, first, report)
-        if last is not None and loose:
+        last = _sentence(block, path, first, report, width)
+        if last is not None:
+            width = len(last.columns[0])
             last.before, loose = "".join(loose), []
     if last is not None:
         last.after = "".join(loose)
@@ -72,14 +74,15 @@ def _blocks(stream: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
 
 def _is_loose(block: list[bytes]) -> bool:
     """Whether there is nothing but comments and blank lines; looked at from the end, where a sentence has its words."""
-    return all(line.removeprefix(BYTE_ORDER_MARK).startswith(b"#") or not line.strip() for line in reversed(block))
+    texts = (line.removeprefix(BYTE_ORDER_MARK) for line in reversed(block))
+    return all(text.startswith(b"#") or not text.strip() for text in texts)
 
 
 def _loose(block: list[bytes], path: str, first: int, report: Reporter) -> list[str]:
     rows = _decoded(block, path, first, report)
     if rows is None:
         return []
-    if any(line.strip() for line in rows):
+    if any(line.lstrip("\ufeff").strip() for line in rows):
         message = "comments without a sentence; if they belong to the next one, remove the blank line after them"
         report(Problem(path, first, message, is_error=False))
     return rows
@@ -89,16 +92,16 @@ def _decoded(block: list[bytes], path: str, first: int, report: Reporter) -> lis
     try:
         return [line.decode("utf-8") for line in block]
     except UnicodeDecodeError:
-        report(wrong_encoding(block, path, first))
+        _report_encoding(block, path, first, report)
         return None
 
 
-def _sentence(block: list[bytes], path: str, first: int, report: Reporter) -> Sentence | None:
+def _sentence(block: list[bytes], path: str, first: int, report: Reporter, width: int) -> Sentence | None:
     rows = _decoded(block, path, first, report)
     if rows is None:
         return None
-    places: list[int] = []
-    columns: list[list[str]] = []
+    found = Rows(width)
+    columns, places = found.columns, found.places
     for place, line in enumerate(rows):
         if line[0] == "#" or (place == 0 and line.startswith("\ufeff#")):
             if columns:
@@ -106,46 +109,23 @@ def _sentence(block: list[bytes], path: str, first: int, report: Reporter) -> Se
                 report(Problem(path, first + place, message, is_error=False))
             continue
         row = line.rstrip("\r\n").split("\t")
-        if len(row) == COLUMNS and row[0] == str(len(columns) + 1):  # an ordinary word
+        if len(row) == found.width and row[0] == str(len(columns) + 1):  # an ordinary word
             places.append(place)
             columns.append(row)
-        elif line.strip():
-            problem = _look_closer(row, place, len(columns) + 1, places, columns, path, first)
+        elif line.lstrip("\ufeff").strip():
+            problem = found.look_closer(row, place)
             if problem:
                 report(Problem(path, first + place, problem, Sentence(rows, [], []).sent_id))
                 return None
-    if columns:
-        return Sentence(rows, places, columns, path, first)
-    report(Problem(path, first, "a sentence without words", Sentence(rows, [], []).sent_id))
-    return None
-
-
-def _look_closer(row, place, expected, places, columns, path, first) -> str | None:
-    """Take a row that is not an ordinary word, or say what is wrong with it."""
-    identifier = row[0].removeprefix("\ufeff")
-    if len(row) < 8 or len(row) > COLUMNS:
-        if len(row) == 1:
-            hint = (
-                "CoNLL-U has 10 columns with tabs, not spaces, between them (plain text is parsed with --format text)"
-            )
-            return f"no tabs in {row[0][:40]!r}: {hint}"
-        return f"{len(row)} columns, but CoNLL-U has 10 (CoNLL-X at least 8), separated by tabs"
-    if identifier == str(expected):
-        places.append(place)
-        columns.append([identifier, *row[1:]])
+    problem, place = found.problem_of_all()
+    if problem:
+        report(Problem(path, first + place, problem, Sentence(rows, [], []).sent_id))
         return None
-    start, dash, end = identifier.partition("-")
-    if dash and is_number(start) and is_number(end):
-        return None if int(start) == expected else f"range {identifier} does not start at the next word, {expected}"
-    whole, dot, part = identifier.partition(".")
-    if dot and is_number(whole) and is_number(part):
-        return None if int(whole) == expected - 1 else f"empty node {identifier} does not follow word {whole}"
-    if is_number(identifier) and int(identifier) < expected:
-        return f"ID {identifier} a second time, or out of order; {expected} was expected (is a blank line missing?)"
-    return f"ID {identifier[:40]!r}, but {expected} was expected"
+    return Sentence(rows, places, columns, path, first)
 
 
-def wrong_encoding(block: list[bytes], path: str, first: int) -> Problem:
+def wrong_encoding(block: Iterable[bytes], path: str, first: int) -> Problem | None:
+    """What to say of the first line that is not UTF-8, if there is one."""
     for place, line in enumerate(block):
         try:
             line.decode("utf-8")
@@ -156,7 +136,13 @@ def wrong_encoding(block: list[bytes], path: str, first: int) -> Problem:
                 f"convert the file first, for example: iconv -f {source} -t utf-8"
             )
             return Problem(path, first + place, message)
-    raise AssertionError("called without an encoding error")
+    return None
+
+
+def _report_encoding(block: list[bytes], path: str, first: int, report: Reporter) -> None:
+    problem = wrong_encoding(block, path, first)
+    assert problem is not None
+    report(problem)
 
 
 def read_text(stream: Iterable[bytes], path: str = "<memory>", report: Reporter = refuse) -> Iterator[Sentence]:
@@ -168,7 +154,7 @@ def read_text(stream: Iterable[bytes], path: str = "<memory>", report: Reporter 
         try:
             text = line.decode("utf-8").removeprefix("\ufeff" if number == 1 else "")
         except UnicodeDecodeError:
-            report(wrong_encoding([line], path, number))
+            _report_encoding([line], path, number, report)
             continue
         words = [word for word in text.replace("\t", " ").strip("\r\n").split(" ") if word]
         if words:

@@ -24,6 +24,11 @@ def name_of(path: str | Path) -> str:
     return "<stdin>" if str(path) == STANDARD else str(path)
 
 
+def can_be_read_again(path: str | Path) -> bool:
+    """Whether this is no stream; a file that is not there is told when it is opened."""
+    return str(path) != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
+
+
 @contextlib.contextmanager
 def opened(path: str | Path) -> Iterator[BinaryIO]:
     """A file as bytes, unpacked if it is gzip (by its first bytes, whatever its name)."""

@@ -109,20 +109,29 @@ class Sentence:
     ) -> Sentence:
         """The same lines with another tree; `misc` (attributes to add, by word) and `comments` (lines) are added."""
         lines, columns = list(self.lines), []
+        if misc is not None and self.columns and len(self.columns[0]) <= MISC:
+            return self._with_all_columns().with_tree(
+                heads, labels, clear_deps=clear_deps, misc=misc, comments=comments
+            )
         for word, (place, row) in enumerate(zip(self.places, self.columns, strict=True)):
             row = row.copy()
             row[HEAD], row[DEPREL] = "_" if heads[word] == UNKNOWN else str(heads[word]), labels[word]
             if clear_deps and len(row) > DEPS:
                 row[DEPS] = "_"
-            if misc is not None and len(row) > MISC:
-                row[MISC] = misc[word] if row[MISC] in ("_", "") else f"{row[MISC]}|{misc[word]}"
+            if misc is not None:
+                row[MISC] = _with_attribute(row[MISC], misc[word])
             columns.append(row)
             line = lines[place]
             end = line[len(line.rstrip("\r\n")) :]
             lines[place] = BYTE_ORDER_MARK * line.startswith(BYTE_ORDER_MARK) + "\t".join(row) + end
         places = self.places
-        if clear_deps:
-            kept = [place for place, line in enumerate(lines) if not _is_empty_node(line)]
+        names = {comment.partition("=")[0].strip() for comment in comments}
+        if clear_deps or names:
+            kept = [
+                place
+                for place, line in enumerate(lines)
+                if not (clear_deps and _is_empty_node(line)) and not _is_comment_of(line, names)
+            ]
             moved = {old: new for new, old in enumerate(kept)}
             lines, places = [lines[place] for place in kept], [moved[place] for place in places]
         if comments:
@@ -135,6 +144,18 @@ class Sentence:
             lines[first:first] = added
             places = [place + len(comments) for place in places]
         result = Sentence(lines, places, columns, self.path, self.line)
+        result.before, result.after = self.before, self.after
+        return result
+
+    def _with_all_columns(self) -> Sentence:
+        """The same with the columns that CoNLL-X may leave out."""
+        lines = []
+        for line in self.lines:
+            body = line.rstrip("\r\n")
+            missing = 0 if not body.strip() or _is_comment(line) else MISC - body.count("\t")
+            lines.append(body + "\t_" * missing + line[len(body) :])
+        columns = [row + ["_"] * (MISC + 1 - len(row)) for row in self.columns]
+        result = Sentence(lines, self.places, columns, self.path, self.line)
         result.before, result.after = self.before, self.after
         return result
 
@@ -158,6 +179,17 @@ def _unpacked(lines: list[str], places: list[int], path: str, line: int, before:
 def is_number(text: str) -> bool:
     """Whether these are plain digits; `int` and `str.isdigit` take much more for a number, and at most 4300 digits."""
     return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _with_attribute(misc: str, attribute: str) -> str:
+    """MISC with another attribute, in the place of an earlier one of the same name."""
+    name = attribute.partition("=")[0]
+    others = [] if misc in ("_", "") else [each for each in misc.split("|") if each.partition("=")[0] != name]
+    return "|".join([*others, attribute])
+
+
+def _is_comment_of(line: str, names: set[str]) -> bool:
+    return bool(names) and line.startswith("#") and line[1:].partition("=")[0].strip() in names
 
 
 def _is_comment(line: str) -> bool:

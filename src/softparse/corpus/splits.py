@@ -57,12 +57,24 @@ def write_modulo(paths: Iterable[str | Path], folder: str | Path, modulus: int =
 
     Sentences without tree are CoNLL-U, too: plain text would take a word with a space in it for two words.
     """
+    paths = list(paths)
+    _refuse_to_replace(paths, folder, [LABELED, RAW])
     return _write(modulo(read_all(paths, "conllu"), modulus, keep), folder, [LABELED, RAW])
 
 
 def write_sections(paths: Iterable[str | Path], folder: str | Path, count: int = 10) -> dict[str, int]:
     """Write labeled.conllu, dev.conllu and test.conllu, and return the number of sentences in each."""
+    paths = list(paths)
+    _refuse_to_replace(paths, folder, [LABELED, DEV, TEST])
     return _write(sections(read_all(paths, "conllu"), count), folder, [LABELED, DEV, TEST])
+
+
+def _refuse_to_replace(paths: Sequence[str | Path], folder: str | Path, names: Sequence[str]) -> None:
+    """A part must not take the place of the whole."""
+    for target in (Path(folder) / f"{name}.conllu" for name in names):
+        for path in paths:
+            if target.exists() and Path(path).exists() and target.samefile(path):
+                raise CorpusError(f"{path}: would be replaced by a part of itself; choose another folder")
 
 
 def _write(parts: Iterable[tuple[str, Sentence]], folder: str | Path, names: Sequence[str]) -> dict[str, int]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .conllu import write
-from .files import lines, opened, replacing
+from .files import lines, replacing
 from .formats import CONLLU, beginning, detect
 from .packages import Report, archive, cache_folder, silent
 from .problems import CorpusError
@@ -50,8 +50,8 @@ def get(code: str, output: str | Path, source: str | Path | None = None, report:
 
 def _copy(path: Path, folder: Path) -> Path:
     copied = folder / path.name.removesuffix(".gz")
-    with opened(path) as file, replacing(copied) as target:
-        shutil.copyfileobj(file, target)
+    with replacing(copied) as target:
+        target.writelines(lines(path))
     return copied
 
 
@@ -138,7 +138,7 @@ def _fetch(url: str, path: Path) -> bool:
         if error.code == http.HTTPStatus.NOT_FOUND:
             return False
         raise CorpusError(f"{url}: the server says {error.code} {error.reason}; try again later") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:  # a ValueError: this is no address
         reason = getattr(error, "reason", error)
         raise CorpusError(f"{url}: cannot be downloaded ({reason}); {advice}") from None
     if length is not None and int(length) != path.stat().st_size:

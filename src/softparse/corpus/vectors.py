@@ -35,6 +35,7 @@ class Vectors:
     words: list[str]
     matrix: np.ndarray  # [words, dimension]
     skipped: int = 0  # rows left out because their word is empty or not UTF-8
+    doubtful: tuple[Problem, ...] = ()  # rows that are perhaps too long: their word would end in a number
 
     @property
     def dimension(self) -> int:
@@ -52,6 +53,7 @@ class _Kept:
         self.values = array("f")
         self.lines = array("q")
         self.skipped = 0
+        self.doubtful: list[Problem] = []
 
     def takes(self, word: bytes) -> bool:
         """Whether the row of this word is kept; if so, its values and line come next."""
@@ -106,7 +108,7 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None, first:
         row = int(finite.argmin())
         message = f"the vector of {kept.words[row]!r} has a number that is not finite in single precision"
         raise CorpusError(str(Problem(name, kept.lines[row], f"{message}; remove or mend the row")))
-    return Vectors(kept.words, matrix, kept.skipped)
+    return Vectors(kept.words, matrix, kept.skipped, tuple(kept.doubtful))
 
 
 @contextlib.contextmanager
@@ -152,6 +154,11 @@ def _read_text(lines: Iterable[bytes], name: str, kept: _Kept, rows: int = 0, di
             word, numbers = body[:space], body[space + 1 :]
         else:
             word, numbers = _split_row(body, dimension, name, number, is_trusted=has_header)
+            last = word.split()[1:][-1:]
+            if last and _is_number(last[0]):
+                shown = word[:40].decode("utf-8", "replace")
+                message = f"the row of {shown!r} may have too many numbers: every row needs {dimension}"
+                kept.doubtful.append(Problem(name, number, message, is_error=False))
         if kept.takes(word):
             fields = numbers.split()
             if len(fields) != dimension:

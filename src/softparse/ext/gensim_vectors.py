@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..corpus.conllu import read_all
-from ..corpus.files import STANDARD
+from ..corpus.files import can_be_read_again
 from ..corpus.problems import CorpusError
 from ..corpus.vectors import Vectors, is_writable, write_vectors
 
@@ -50,11 +50,13 @@ def train_vectors(
     common |= {"sg": 1, "seed": seed, "workers": workers, "hashfxn": _stable_hash}
     model = models.FastText(bucket=BUCKETS, **common) if algorithm == "subword" else models.Word2Vec(**common)
     model.build_vocab(texts)
+    texts.check()
     known: dict[str, int] = model.wv.key_to_index
     if not known:
         raise CorpusError(f"no word occurs {min_count} times; give more text or a lower min_count")
     report(f"{model.corpus_total_words} words, {len(known)} different ones seen at least {min_count} times")
     model.train(texts, total_examples=model.corpus_count, epochs=epochs, callbacks=[_Progress(epochs, report)])
+    texts.check()
     unseen = {word.lower() if lower else word for word in also} - known.keys()
     words = [word for word in [*known, *sorted(unseen)] if is_writable(word)]
     matrix = np.stack([model.wv.get_vector(word) for word in words]).astype(np.float32)
@@ -77,13 +79,23 @@ class _Texts:
     def __init__(self, paths: Sequence[str | Path], lower: bool):
         if not paths:
             raise CorpusError("no text to train vectors on; give at least one file")
-        if STANDARD in map(str, paths):
-            raise CorpusError("standard input can be read only once, but training reads the text several times")
+        for path in paths:
+            if not can_be_read_again(path):
+                raise CorpusError(f"{path}: training reads the text several times, so it must be a file")
         self.paths, self.lower = paths, lower
+        self.error: Exception | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
-        for sentence in read_all(self.paths):
-            yield [word.lower() for word in sentence.words] if self.lower else sentence.words
+        """An error is kept for `check`: gensim reads in a thread of its own, whose end it would wait for in vain."""
+        try:
+            for sentence in read_all(self.paths):
+                yield [word.lower() for word in sentence.words] if self.lower else sentence.words
+        except Exception as error:
+            self.error = error
+
+    def check(self) -> None:
+        if self.error is not None:
+            raise self.error
 
 
 class _Progress:

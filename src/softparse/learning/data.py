@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ..corpus.batches import Tree
 from ..corpus.checks import labelled
-from ..corpus.files import STANDARD
+from ..corpus.files import STANDARD, can_be_read_again
 from ..corpus.problems import CorpusError, Problem
 from ..corpus.projectivity import crossing, is_projective, lift
 from ..corpus.raw_survey import Survey, doubts, survey
@@ -78,7 +77,7 @@ def _raw(
     if not config.raw:
         return None
     for path in config.raw:
-        if path == STANDARD or (Path(path).exists() and not Path(path).is_file()):
+        if not can_be_read_again(path):
             raise CorpusError(f"{path}: raw text is read again and again, so it must be a file")
     found = survey(config.raw, config.longest_raw, [sentence.words for sentence in dev])
     if not found.sentences:

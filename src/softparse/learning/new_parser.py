@@ -90,6 +90,7 @@ def _vectors(
     found: Vectors = read_vectors(config.data.vectors, wanted, config.data.vectors_kept)
     if not found.words:
         raise CorpusError(f"{config.data.vectors}: has no vector for any word of the treebank")
+    _warn_of_rows(found, config.data.vectors, observer)
     if start is not None:
         _require_same_dimension(config, found.matrix.shape[1], start)
     have = set(found.words)
@@ -100,6 +101,14 @@ def _vectors(
                       "is it the right language?")  # fmt: skip
     vectors = torch.from_numpy(found.matrix)
     return found.words, vectors / vectors.std()  # so that all files have the same scale
+
+
+def _warn_of_rows(vectors: Vectors, path: str, observer: Observer) -> None:
+    if vectors.skipped:
+        observer.warn(f"{path}: rows left out, whose word is empty or not UTF-8: {vectors.skipped}")
+    if vectors.doubtful:
+        more = f" (and {len(vectors.doubtful) - 1} more)" if len(vectors.doubtful) > 1 else ""
+        observer.warn(f"{vectors.doubtful[0]}{more}")
 
 
 def _require_same_dimension(config: Config, dimension: int, start: Parser) -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..corpus.checks import labelled
 from ..corpus.conllu import write
-from ..corpus.files import STANDARD, replacing, written
+from ..corpus.files import can_be_read_again, replacing, written
 from ..corpus.formats import named
 from ..corpus.plain_text import Tokenizer
 from ..corpus.problems import CorpusError
@@ -77,7 +77,7 @@ class Texts:
         data = self.config.data
         running = [path for path in data.raw if named(path) is None] if data.raw_text else []
         for path in running:
-            if path == STANDARD or (Path(path).exists() and not Path(path).is_file()):
+            if not can_be_read_again(path):
                 raise CorpusError(f"{path}: raw text is read again and again, so it must be a file")
         if self.maker is not None and self.config.tokenizer.train and (self.is_kept or running):
             self.content = self._trained(self.maker)
@@ -89,7 +89,7 @@ class Texts:
         return Prepared({TOKENIZER: self.content} if self.content else {}, raw)
 
     def _trained(self, maker: TokenizerMaker) -> bytes | None:
-        paths = [path for path in self.config.data.train if path != STANDARD]  # which can be read only once
+        paths = [path for path in self.config.data.train if can_be_read_again(path)]  # which can be read only once
         if not paths:
             return None
         sentences = list(labelled(paths, self.config.decoding.single_root))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -79,15 +81,34 @@ def _by_workers(
     # Processes are started anew, not forked: forking a process with threads in it may hang.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
-        for _ in range(workers):
-            pool.submit(os.getpid)  # they all start now, and not one with each window that has been read
-        waiting: deque[Future[Block]] = deque()
-        for window in stream:
-            waiting.append(pool.submit(_parsed, window, options))
-            if len(waiting) > 2 * workers:
+        try:
+            with _without_interrupts():
+                for _ in range(workers):
+                    pool.submit(os.getpid)  # they all start now, and not one with each window that has been read
+            waiting: deque[Future[Block]] = deque()
+            for window in stream:
+                waiting.append(pool.submit(_parsed, window, options))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        except BaseException:  # nobody waits for what is still to be parsed
+            for process in list(pool._processes.values()):
+                process.terminate()
+            raise
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes that are started here leave a Ctrl-C, which reaches all of them, to this one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _repeated(options: Options) -> Iterator[Options]:

@@ -183,7 +183,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     except json.JSONDecodeError:
         raise ModelError(f"{folder / CONFIG}: not JSON; the file is damaged") from None
     version = config.get("format") if isinstance(config, dict) else None
-    if not isinstance(version, int):
+    if not isinstance(version, int) or version < 1:
         raise ModelError(f"{folder / CONFIG}: has no format number; this is not a softparse model")
     if version > FORMAT:
         maker = config.get("softparse", "a newer release")

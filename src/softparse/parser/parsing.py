@@ -158,6 +158,8 @@ class Parser:
         Its scores are the network's over the model's temperature, so that its probabilities are those that `parse`
         shows; with `calibrated=False` they are the network's own, as in training.
         """
+        if not sentences:
+            raise ValueError("no sentences, so there is no distribution over their trees")
         batch = self.numbering.batch([words_of(sentence) for sentence in sentences]).to(self.device)
         scores = self.network.arc_scores(self.network.views(batch))
         if calibrated:

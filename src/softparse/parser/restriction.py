@@ -51,6 +51,8 @@ class Restricted:
 
 
 def words_of(sentence: Words | Restricted) -> Sequence[str]:
+    if isinstance(sentence, str):
+        raise TypeError(f"a sentence is a list of words, got the text {sentence[:40]!r}; cut it into words first")
     return sentence.words if isinstance(sentence, Sentence | Restricted) else sentence
 
 
