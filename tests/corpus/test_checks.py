@@ -36,6 +36,14 @@ def test_nothing_wrong():
     assert tree_problems(sentence((2, "SBJ"), (0, "ROOT"))) == []
 
 
+def test_a_word_without_form():
+    row = b"1\t\t_\t_\t_\t_\t0\troot\t_\t_\n"
+    (found,) = read_conllu([row], "t.conllu")
+    (problem,) = tree_problems(found)
+    assert str(problem) == "t.conllu:1: word 1 has no FORM; write _ for an unknown one"
+    assert not problem.is_error
+
+
 @pytest.mark.parametrize("head", ["x", "", "-1", "1.0", "1_0", "²", "٣", " 1", "+1", "9" * 5000, "_ "])
 def test_head_that_is_not_a_number(head):
     (message,) = errors((head, "nsubj"), (0, "root"))

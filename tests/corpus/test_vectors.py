@@ -85,6 +85,14 @@ def test_text_that_starts_with_foreign_words(tmp_path):
     assert found.words == ["в том числе"]
 
 
+def test_rows_that_may_be_too_long(tmp_path):
+    """A word may end in a number, so these are no errors; but nobody should learn of them from bad scores."""
+    found = read_vectors(save(tmp_path, b"4 3\na 1.0 2.0 3.0\nb 1.0 2.0 3.0 4.0\nNew York 1 2 3\nc 9 1 2 3\n"))
+    assert found.words == ["a", "b 1.0", "New York", "c 9"]
+    assert [(problem.line, problem.is_error) for problem in found.doubtful] == [(3, False), (5, False)]
+    assert "the row of 'b 1.0' may have too many numbers: every row needs 3" in str(found.doubtful[0])
+
+
 def test_nothing_wanted_and_empty_header(tmp_path):
     assert read_vectors(save(tmp_path, TEXT), ()).matrix.shape == (0, 3)
     assert read_vectors(save(tmp_path, b"0 7\n")).matrix.shape == (0, 7)

@@ -27,6 +27,10 @@ def tree_problems(sentence: Sentence, single_root: bool = True) -> list[Problem]
     for word, (row, label) in enumerate(zip(sentence.columns, sentence.labels, strict=True), 1):
         head, wrong = _head(row[HEAD], word, len(sentence))
         heads.append(head)
+        if not row[FORM]:
+            problems.append(
+                sentence.problem(f"word {word} has no FORM; write _ for an unknown one", word, is_error=False)
+            )
         if wrong:
             problems.append(sentence.problem(wrong, word))
         for message, is_error in _label_problems(label, head, row[HEAD] != "_"):
