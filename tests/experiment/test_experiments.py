@@ -112,8 +112,12 @@ def test_what_another_row_has_trained_is_not_trained_again(place):
     rows = place / "table"
     for name, more in (("1-plain", ""), ("2-raw", 'title = "again"\nscore = ["dev"]\n'), ("3-some", "trees = 6\n")):
         (rows / f"{name}.toml").write_text(f'settings = ["small"]\nset = {json.dumps(TINY)}\n{more}')
+    damaged = place / "results" / "table" / "0-other" / "small-1.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("garbage{")
     outcome = CliRunner().invoke(main, command(place, "experiment", "run", str(rows)))
     assert outcome.exit_code == 0, outcome.output
+    damaged.unlink()
     first, again, other = (json.loads(path.read_text()) for path in sorted((place / "results").rglob("*.json")))
     assert again["same_as"] == "table/1-plain"
     assert (again["row"], again["title"]) == ("2-raw", "again")
@@ -171,6 +175,33 @@ def test_settings_make_their_files_once(place):
     assert prepare(setting, place / "data", place / "work").labeled.stat().st_mtime_ns == before
 
 
+@pytest.mark.parametrize("change", ["data", "scheme"])
+def test_settings_that_have_changed_make_their_files_anew(place, change):
+    setting = place / "settings" / "small.toml"
+    assert sum(1 for _ in read(prepare(setting, place / "data", place / "work").labeled)) == 12
+    if change == "data":
+        (place / "data" / "train.conllu").write_text(treebank(50, 1))
+        setting.write_text(setting.read_text().partition("[checksums]")[0])
+    else:
+        setting.write_text(setting.read_text().replace('"modulo"', '"given"'))
+    files = prepare(setting, place / "data", place / "work")
+    assert sum(1 for _ in read(files.labeled)) == (5 if change == "data" else 120)
+    assert files.checksums["train.conllu"] == hashlib.sha256((place / "data" / "train.conllu").read_bytes()).hexdigest()
+
+
+def test_a_setting_without_test(place):
+    """Rows that are scored on dev alone can do without it; others are refused before they train."""
+    setting = place / "settings" / "small.toml"
+    setting.write_text(setting.read_text().replace('test = ["test.conllu"]\n', ""))
+    arguments = command(place, "experiment", "run", str(place / "table" / "3-some.toml"))
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    found = json.loads((place / "results" / "table" / "3-some" / "small-1.json").read_text())
+    assert set(found["sizes"]) == {"labeled", "dev", "raw"}
+    outcome = CliRunner().invoke(main, command(place, "experiment", "run", str(place / "table" / "1-plain.toml")))
+    assert "small.toml: names no files under test, which 1-plain.toml needs" in outcome.stderr
+    assert not (place / "work" / "runs" / "table" / "1-plain" / "small-1" / "model").exists()
+
+
 def test_other_data_is_refused(place):
     setting = place / "settings" / "small.toml"
     (place / "data" / "dev.conllu").write_text(treebank(15, 9))
@@ -187,6 +218,17 @@ def test_rows(place):
     (place / "bad.toml").write_text('settings = ["small"]\nseeds = "many"\n')
     with pytest.raises(ConfigurationError, match="seeds must be a number"):
         read_row(place / "bad.toml")
+    for mistake, message in (
+        ('score = ["dve"]', "score names 'dve', but there are only dev, test"),
+        ('against = ["1-plian"]', "against names '1-plian', but there are only"),
+        ("seeds = {smal = 2}", "seeds names 'smal', but there are only small"),
+    ):
+        (place / "bad.toml").write_text(f'settings = ["small"]\n{mistake}\n')
+        with pytest.raises(ConfigurationError, match=message):
+            read_row(place / "bad.toml")
+    with pytest.raises(ConfigurationError, match="no row has the setting 'smal'; there are small"):
+        tasks_of(rows_in([place / "table"]), settings=["smal"])
+    assert len(tasks_of([place / "table" / "1-plain.toml"] * 2)) == 2
     (place / "bad.toml").write_text('presets = "default"\n')
     with pytest.raises(ConfigurationError, match="did you mean"):
         read_row(place / "bad.toml")
@@ -211,11 +253,36 @@ def test_tables():
     ]
 
 
+def written(path, table="t", row="r"):
+    """A result without content."""
+    content = {"title": "", "setting": "x", "seed": 1, "options": {}, "scores": {}, "data": {}}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"table": table, "row": row, **content}))
+
+
 def test_rows_come_by_their_numbers_and_names(tmp_path):
     for row in ("10-last", "2-row-longer", "2-row"):
-        (tmp_path / row).mkdir()
-        (tmp_path / row / "x-1.json").write_text(json.dumps(row))
-    assert read_results([tmp_path]) == ["2-row", "2-row-longer", "10-last"]
+        written(tmp_path / row / "x-1.json", row=row)
+    assert [result["row"] for result in read_results([tmp_path])] == ["2-row", "2-row-longer", "10-last"]
+
+
+def test_results_that_are_none(tmp_path):
+    path = tmp_path / "r" / "x-1.json"
+    for content in ("garbage{", "[]", "{}"):
+        written(path)
+        path.write_text(content)
+        with pytest.raises(ConfigurationError, match=r"x-1.json: not a result.*; delete it to run it again"):
+            read_results([tmp_path])
+    with pytest.raises(ConfigurationError, match="is a file; give a folder"):
+        read_results([path])
+
+
+def test_rows_of_the_same_name_are_not_taken_for_one(tmp_path):
+    for name in "ab":
+        written(tmp_path / name / "r" / "x-1.json", name)
+    assert len(read_results([tmp_path / "a"])) == 1
+    with pytest.raises(ConfigurationError, match="the tables a and b both have a row r; rename one of them"):
+        read_results([tmp_path])
 
 
 def test_the_projects_own_settings_and_rows_can_be_read():

@@ -103,7 +103,7 @@ def test_all_options_on_a_cluster_that_is_there(cluster, model, tmp_path):
     rows = [[*row[:6], "_", *row[7:]] if len(row) > 1 and row[1] != "sees" else row for row in rows]
     source = tmp_path / "partial.tsv"  # whose name says nothing
     source.write_text("\n".join("\t".join(row) for row in rows) + "\n")
-    flags = ["--kbest", 2, "--complete", "--clear-deps", "--decode", "mbr", "--multi-root", "--format", "conllx"]
+    flags = ["--kbest", 2, "--complete", "--clear-deps", "--multi-root", "--format", "conllx"]
     address = ray.get_runtime_context().gcs_address
     command = [*COMMAND, model, source, "--engine", "ray", "-o", tmp_path / "out", "--workers", 1, "--threads", 1]
     command += [*flags, "--ray-address", address]
@@ -111,12 +111,22 @@ def test_all_options_on_a_cluster_that_is_there(cluster, model, tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
-    options = Options(kbest=2, complete=True, clear_deps=True, method="mbr", single_root=False)
+    options = Options(kbest=2, complete=True, clear_deps=True, single_root=False)
     content = (tmp_path / "out" / "partial.tsv.conllu").read_bytes()
     assert content == b"".join(
         text for text, *_ in parse_files(str(model), [str(source)], options, "conllu", threads=1)
     )
     assert b"# rank = 2" in content
+
+
+def test_running_text(cluster, model, tmp_path):
+    source = tmp_path / "story.txt"
+    source.write_text("The dog sees a cat. Every child walks!\n\nA big dog.\n")
+    result = run(model, source, "--text", "--engine", "ray", "-o", tmp_path / "out", "--workers", 1)
+    assert result.exit_code == 0, result.output
+    alone = run(model, source, "--text", "--threads", 1)
+    assert (tmp_path / "out" / "story.conllu").read_bytes() == alone.stdout_bytes
+    assert run(model, source, "--engine", "ray", "-o", tmp_path / "out").exit_code == 1  # other options
 
 
 def descendants(process):

@@ -63,6 +63,13 @@ def test_with_heads_that_are_there(parser):
     assert parse.heads[3] == 6  # what is there is not looked at unless asked
 
 
+def test_a_required_head_where_another_one_is_to_be_kept(parser):
+    given = Sentence.from_words(["a", "b", "c"]).with_tree([2, 0, 2], ["x", "root", "x"])
+    assert parser.parse([Restricted(given, required={3: 2})], complete=True)[0].heads == [2, 0, 2]
+    with pytest.raises(CorpusError, match="word 3 is to have the head 1, but the sentence has 2 there"):
+        parser.parse([Restricted(given, required={3: 1})], complete=True)
+
+
 def test_non_projective_trees(parser):
     crossing = Restricted(WORDS, required={1: 5, 2: 7})
     with pytest.raises(CorpusError, match="no single-rooted projective tree has the required arcs"):

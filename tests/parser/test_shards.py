@@ -83,9 +83,11 @@ def test_models_are_told_apart_by_content(model, tmp_path):
     assert digest(tmp_path / "copy") == digest(model)
     (tmp_path / "copy" / "README.md").write_text("another card")
     assert digest(tmp_path / "copy") == digest(model)
-    with open(tmp_path / "copy" / "vocab.json", "a") as file:
-        file.write(" ")
-    assert digest(tmp_path / "copy") != digest(model)
+    for name in ("vocab.json", "metrics.json"):  # the latter has the temperatures of probabilities
+        before = digest(tmp_path / "copy")
+        with open(tmp_path / "copy" / name, "a") as file:
+            file.write(" ")
+        assert digest(tmp_path / "copy") != before
 
 
 def test_refusals(tmp_path, model, source):

@@ -58,7 +58,7 @@ class Commands(click.Group):
 def _is_expected(error: Exception) -> bool:
     """Errors that speak to a user: of files, models and settings, and of the operating system."""
     names = ("CorpusError", "ModelError", "ConfigurationError", "FloatingPointError")
-    return isinstance(error, OSError) or type(error).__name__ in names
+    return isinstance(error, OSError) or any(kind.__name__ in names for kind in type(error).__mro__)
 
 
 def _message(error: Exception) -> str:

@@ -66,10 +66,9 @@ def parse(model, inputs, output, kind, text, confidence, kbest, complete, clear_
             raise click.UsageError("--engine ray fills a folder with a file for every input; name it with -o")
         if device != "cpu":
             raise click.UsageError("--engine ray parses on CPUs; leave out --device")
-        if text:
-            raise click.UsageError("--engine ray takes sentences; cut running text into them with --text first")
-        from ..ext.ray_bulk import parse_shards
+        from ..ext.ray_bulk import RUNNING_TEXT, parse_shards
 
+        kind = RUNNING_TEXT if text else kind
         amounts = parse_shards(model, inputs, output, options, kind, workers, threads or 1, ray_address)
     else:
         if ray_address:

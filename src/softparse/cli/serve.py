@@ -14,7 +14,7 @@ from .memory import keep_few_kernels
 @click.option("--threads", type=click.IntRange(1), help="For parsing [default: all].")
 @click.option("--device", default="cpu", show_default=True)
 @click.option("--longest", type=click.IntRange(1), default=200, show_default=True, help="Words of a sentence.")
-@click.option("--seconds", type=click.FloatRange(0.1), default=30.0, show_default=True, help="For an answer.")
+@click.option("--seconds", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True, help="For an answer.")
 @click.option("--batch", type=click.IntRange(1), default=64, show_default=True, help="Requests parsed together.")
 def serve(model, host, port, threads, device, longest, seconds, batch) -> None:
     """Serve a page for people, where sentences are typed and trees are drawn, and an API for programs.

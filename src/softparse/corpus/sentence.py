@@ -159,6 +159,19 @@ class Sentence:
         result.before, result.after = self.before, self.after
         return result
 
+    def without_comments(self, *names: str) -> Sentence:
+        """The same without comments that begin with these words."""
+        kept = [
+            place
+            for place, line in enumerate(self.lines)
+            if not (line.startswith("#") and set(line[1:].split(None, 1)[:1]) & set(names))
+        ]
+        moved = {old: new for new, old in enumerate(kept)}
+        lines, places = [self.lines[place] for place in kept], [moved[place] for place in self.places]
+        result = Sentence(lines, places, self.columns, self.path, self.line)
+        result.before, result.after = self.before, self.after
+        return result
+
     def without_mark(self) -> Sentence:
         """The same without a byte order mark, which belongs at the start of a file only."""
         lines = [self.lines[0].removeprefix(BYTE_ORDER_MARK), *self.lines[1:]]

@@ -22,6 +22,8 @@ from typing import Any
 
 from ..configuration import ConfigurationError, at_least, build, read_toml
 
+SCORED = ("dev", "test")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -61,7 +63,16 @@ def read_row(path: Path) -> tuple[Row, dict[str, int] | int]:
     row = build(Row, table, f"{path.name}: ")
     if not row.settings:
         raise ConfigurationError(f"{path}: names no settings")
+    _refuse_unknown(path, "score", row.score, SCORED)
+    _refuse_unknown(path, "seeds", seeds if isinstance(seeds, dict) else [], row.settings)
+    _refuse_unknown(path, "against", row.against, sorted(other.stem for other in path.parent.glob("*.toml")))
     return row, seeds
+
+
+def _refuse_unknown(path: Path, name: str, given: Iterable[str], known: Sequence[str]) -> None:
+    for each in given:
+        if each not in known:
+            raise ConfigurationError(f"{path}: {name} names {each!r}, but there are only {', '.join(known)}")
 
 
 def rows_in(paths: Sequence[str | Path]) -> list[Path]:
@@ -77,9 +88,14 @@ def rows_in(paths: Sequence[str | Path]) -> list[Path]:
 def tasks_of(paths: Iterable[Path], seeds: int | None = None, settings: Sequence[str] = ()) -> list[Task]:
     """All runs of rows: first the first seed of everything, so that a table is there early."""
     tasks = []
+    paths = list(dict.fromkeys(paths))
+    known = {setting for path in paths for setting in read_row(path)[0].settings}
+    for setting in settings:
+        if setting not in known:
+            raise ConfigurationError(f"no row has the setting {setting!r}; there are {', '.join(sorted(known))}")
     for path in paths:
         row, own = read_row(path)
-        for setting in row.settings:
+        for setting in dict.fromkeys(row.settings):
             if settings and setting not in settings:
                 continue
             number = seeds or (own.get(setting, 1) if isinstance(own, dict) else own)

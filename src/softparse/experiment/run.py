@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ..configuration import as_table
+from ..configuration import ConfigurationError, as_table
 from ..corpus.conllu import read, read_all, write
 from ..corpus.files import replacing
 from ..evaluation import break_down, score, sentence_counts
@@ -40,6 +40,9 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
     place.mkdir(parents=True, exist_ok=True)
     setting = task.path.parent.parent / "settings" / f"{task.setting}.toml"
     files = prepare(setting, data, work / "settings" / task.setting)
+    for part in ("dev", *task.row.score):
+        if not getattr(files, part).exists():
+            raise ConfigurationError(f"{setting}: names no files under {part}, which {task.path.name} needs")
     if task.row.peer:
         found = peers.run(
             task.path.parent.parent / "peers" / f"{task.row.peer}.py", _trees(task, files, place), files, place
@@ -125,7 +128,7 @@ def sizes(files: Files) -> dict[str, tuple[int, int]]:
     found = {part: [getattr(files, part)] for part in PARTS} | {"raw": files.raw}
     counts = {}
     for part, paths in found.items():
-        lengths = [len(sentence) for sentence in read_all(paths)]
+        lengths = [len(sentence) for sentence in read_all(path for path in paths if path.exists())]
         if lengths:
             counts[part] = len(lengths), sum(lengths)
     return counts
@@ -151,7 +154,7 @@ def vectors(setting: Path, files: Files, target: Path) -> Path:
         return target
     how = read_setting(setting)[0].vectors.split()
     if not how:
-        raise ValueError(f"{setting}: names no vectors, which this row needs")
+        raise ConfigurationError(f"{setting}: names no vectors, which this row needs")
     target.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "softparse", "vectors", *how]
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from ..configuration import ConfigurationError
 from .rows import Task
+from .tables import read_result
 
 # What a result's configuration does not tell, since paths are left out of it.
 _DATA = ("raw", "vectors", "trees")
@@ -18,9 +19,12 @@ def same_run(
     """The result of another row with the same data, settings, seed and versions, scored on what is asked for here."""
     wanted = [getattr(task.row, name) for name in _DATA]
     for path in sorted(results.glob(f"*/*/{task.setting}-{task.seed}.json")):
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            result = read_result(path)
+        except ConfigurationError:  # somebody else's; tables tell of it
+            continue
         if (
-            [result["options"][name] for name in _DATA] == wanted
+            [result["options"].get(name) for name in _DATA] == wanted
             and result.get("config") == config
             and result.get("versions") == versions
             and result["data"] == checksums

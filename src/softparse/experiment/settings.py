@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from ..corpus.files import replacing
 from ..corpus.splits import write_modulo, write_sections
 
 PARTS = ("labeled", "dev", "test")
+MADE_FROM = "made-from.json"
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,31 @@ def prepare(path: Path, data: Path, folder: Path) -> Files:
     setting, checksums = read_setting(path)
     names = [*setting.train, *setting.dev, *setting.test, *setting.raw]
     found = {name: _checked(data / name, checksums.get(name), setting) for name in names}
-    if not folder.exists():
+    if not folder.exists() or _made_from(folder) != _identity(setting, found):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as name:  # complete when it has its name
-            _split(setting, data, Path(name) / "made")
+            made = Path(name) / "made"
+            _split(setting, data, made)
+            (made / MADE_FROM).write_text(_identity(setting, found), encoding="utf-8")
+            with contextlib.suppress(OSError):  # other files, or older ones, were here
+                folder.rename(Path(name) / "old")
             with contextlib.suppress(OSError):  # another run has made it meanwhile
-                (Path(name) / "made").rename(folder)
+                made.rename(folder)
     raw = [folder / "raw.conllu"] if setting.scheme == "modulo" else []
     raw += [data / name for name in setting.raw]
     labeled, dev, test = (folder / f"{part}.conllu" for part in PARTS)
     return Files(labeled, dev, test, raw, found)
+
+
+def _identity(setting: Setting, checksums: dict[str, str]) -> str:
+    """What the files of a setting depend on."""
+    return json.dumps({"scheme": setting.scheme, "files": [setting.train, setting.dev, setting.test], **checksums})
+
+
+def _made_from(folder: Path) -> str | None:
+    with contextlib.suppress(OSError):
+        return (folder / MADE_FROM).read_text(encoding="utf-8")
+    return None
 
 
 def dev_files(settings: Iterable[str], folder: Path, data: Path, work: Path) -> tuple[dict[str, Path], list[str]]:

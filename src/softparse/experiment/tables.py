@@ -12,6 +12,7 @@ from typing import Any
 from ..configuration import ConfigurationError
 
 Result = dict[str, Any]
+KEYS = {"table", "row", "title", "setting", "seed", "options", "scores", "data"}
 
 
 @dataclass
@@ -45,16 +46,30 @@ class Cell:
 
 def read_results(folders: Iterable[Path]) -> list[Result]:
     """All results below these folders."""
-    found = []
+    found: list[Result] = []
     for folder in folders:
         if not folder.exists():
             raise ConfigurationError(f"{folder}: there are no results")
-        for path in sorted(folder.rglob("*.json"), key=_order):
-            try:
-                found.append(json.loads(path.read_text(encoding="utf-8")))
-            except ValueError as error:
-                raise ConfigurationError(f"{path}: not a result ({error}); delete it to run it again") from None
+        if folder.is_file():
+            raise ConfigurationError(f"{folder}: is a file; give a folder of results")
+        found += map(read_result, sorted(folder.rglob("*.json"), key=_order))
+    tables: dict[str, str] = {}
+    for result in found:
+        other = tables.setdefault(result["row"], result["table"])
+        if other != result["table"]:
+            raise ConfigurationError(f"the tables {other} and {result['table']} both have a row {result['row']}; "
+                                     "rename one of them, lest they be taken for one")  # fmt: skip
     return found
+
+
+def read_result(path: Path) -> Result:
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: not a result ({error}); delete it to run it again") from None
+    if not isinstance(result, dict) or not set(result) >= KEYS:
+        raise ConfigurationError(f"{path}: not a result; delete it to run it again")
+    return result
 
 
 def _order(path: Path) -> tuple[str, int, str, str]:
@@ -74,7 +89,7 @@ def cells(results: Iterable[Result]) -> dict[tuple[str, str], Cell]:
 
 def titles(results: Iterable[Result]) -> dict[str, str]:
     """What rows are called, in their order."""
-    return {result["row"]: result["title"] or result["row"] for result in results}
+    return {result["row"]: (result["title"] or result["row"]).replace("|", "/") for result in results}
 
 
 def sizes_table(results: Sequence[Result]) -> str:

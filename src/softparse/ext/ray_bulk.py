@@ -19,14 +19,17 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from ..corpus.problems import CorpusError
-from ..parser.bulk import Options, parsed, windows
+from ..corpus.sentence import Sentence
+from ..parser.bulk import Options, parsed, windows, windows_of
 from ..parser.folder import ModelError, load
 from ..parser.shards import Shard, plan
+from .tokenizing import tokenizer_of
 
 log = logging.getLogger(__name__)
 
 Row = dict[str, Any]
 OBJECT_STORE = 256 << 20  # of a cluster on this machine only; a window of sentences takes some megabytes
+RUNNING_TEXT = "running text"  # a kind of files that the model's tokenizer cuts into sentences
 TRIES = 4  # of a window. Ray itself starts a worker that was lost again and again, for ever
 
 
@@ -75,7 +78,7 @@ def _run(
     rows = ray.data.from_items([{"item": pickle.dumps(item)} for item in items], override_num_blocks=len(items))
     # Reading takes little time. It asks for no processor, since the workers may have taken all of them.
     readers, pool = ray.data.TaskPoolStrategy(max(1, workers // 4)), ray.data.ActorPoolStrategy(size=workers)
-    rows = rows.flat_map(read_windows, fn_args=(shards, kind), num_cpus=0, compute=readers)
+    rows = rows.flat_map(read_windows, fn_args=(shards, kind, start[0]), num_cpus=0, compute=readers)
     rows = rows.map(Worker, fn_constructor_args=(shards, *start), num_cpus=threads, compute=pool)
     join = ray.remote(num_cpus=0)(_join)
     books = [_Book() for _ in shards]
@@ -97,13 +100,13 @@ def _run(
         raise ChildProcessError(f"{missing[0]}: not all of it was parsed; run again to go on")
 
 
-def read_windows(row: Row, shards: list[Shard], kind: str | None) -> Iterator[Row]:
+def read_windows(row: Row, shards: list[Shard], kind: str | None, model: str = "") -> Iterator[Row]:
     """The windows of a file, without their sentences where an earlier run has parsed them, and the number of them."""
     item = pickle.loads(row["item"])
     place, done = item["shard"], set(item["done"])
     parts = 0
     try:
-        for part, window in enumerate(windows([shards[place].source], kind)):
+        for part, window in enumerate(_windows(shards[place].source, kind, model)):
             content = b"" if part in done else pickle.dumps(window)
             yield _row(place, part=part, window=content, sentences=len(window), words=sum(map(len, window)))
             parts += 1
@@ -111,6 +114,10 @@ def read_windows(row: Row, shards: list[Shard], kind: str | None) -> Iterator[Ro
         yield _row(place, error=_message(error))
     else:
         yield _row(place, parts=parts)
+
+
+def _windows(path: str, kind: str | None, model: str) -> Iterator[list[Sentence]]:
+    return windows_of(tokenizer_of(model).read_all([path])) if kind == RUNNING_TEXT else windows([path], kind)
 
 
 class Worker:

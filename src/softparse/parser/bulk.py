@@ -170,7 +170,7 @@ def written_trees(sentence: Sentence, parse: Parse, options: Options) -> Iterato
     for rank, tree in enumerate(ranked, 1):
         copy = _with(sentence, tree, rank if options.kbest > 1 else 0, options)
         if rank > 1:  # what is around the sentence comes once, around all of its trees
-            copy = copy.without_mark()
+            copy = copy.without_mark().without_comments("newdoc", "newpar")
             copy.before = ""
         if rank < len(ranked):
             copy.after = ""

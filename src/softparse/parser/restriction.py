@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,17 @@ from ..corpus.sentence import UNKNOWN, Sentence
 from ..trees.distribution import TreeDistribution
 
 Words = Sequence[str] | Sentence
+
+
+class ImpossibleError(CorpusError):
+    """No tree of a sentence is as it should be."""
+
+    def __init__(self, message: str, sentence: Any):
+        super().__init__(message)
+        self.sentence = sentence
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ImpossibleError, (str(self), None)  # from a worker, for which the message is enough
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,9 @@ def _allowed(scores: Tensor, sentences: Sequence[Words | Restricted], complete: 
         if complete and isinstance(sentence, Sentence):
             heads[row, 1 : len(sentence) + 1] = _heads_there(sentence)
         for word, head in required.items():
+            if heads[row, word] not in (UNKNOWN, head):
+                other = f"the sentence has {heads[row, word]} there, and is to keep its heads; take one of the two back"
+                raise ImpossibleError(f"word {word} is to have the head {head}, but {other}", sentence)
             heads[row, word] = head
     allowed = (heads[:, None, :] == UNKNOWN) | (heads[:, None, :] == np.arange(size)[:, None])
     for arc in forbidden:
@@ -109,13 +124,14 @@ def _impossible(trees: TreeDistribution, row: int, sentence: Words | Restricted)
     sort = "projective " if trees.projective else ""
     root = "single-rooted " if trees.single_root else ""
     if isinstance(sentence, Restricted):
-        return CorpusError(f"no {root}{sort}tree has the required arcs and none of the forbidden ones; take some back")
+        message = f"no {root}{sort}tree has the required arcs and none of the forbidden ones; take some back"
+        return ImpossibleError(message, sentence)
     others = ["--decode nonprojective"] * bool(sort) + ["--multi-root"] * bool(root)
     remedy = f"correct them, or use {' or '.join(others)}" if others else "correct them"
     message = f"no {root}{sort}tree contains the heads given; {remedy}"
     if isinstance(sentence, Sentence):
-        return CorpusError(str(sentence.problem(message)))
-    return CorpusError(f"sentence {row}: {message}")
+        return ImpossibleError(str(sentence.problem(message)), sentence)
+    return ImpossibleError(f"sentence {row}: {message}", sentence)
 
 
 def kept(

@@ -21,7 +21,7 @@ from ..corpus.files import STANDARD, opened, replacing, saying, written
 from ..corpus.formats import named
 from ..corpus.problems import CorpusError
 from .bulk import Options
-from .folder import CONFIG, VECTOR_WORDS, VECTORS, VOCABULARY, WEIGHTS
+from .folder import CONFIG, METRICS, VECTOR_WORDS, VECTORS, VOCABULARY, WEIGHTS
 
 BOOKS = ".softparse"
 RUN = "run.json"
@@ -144,7 +144,7 @@ def output_name(source: str) -> str:
 def digest(model: str) -> str:
     """What tells models apart: the content of the files that parsing depends on."""
     sums = hashlib.sha256()
-    for name in (CONFIG, VOCABULARY, WEIGHTS, VECTOR_WORDS, VECTORS):
+    for name in (CONFIG, VOCABULARY, WEIGHTS, VECTOR_WORDS, VECTORS, METRICS):  # which has the temperatures
         path = Path(model) / name
         if path.exists():
             with open(path, "rb") as file:

@@ -7,9 +7,11 @@ import time
 
 import pytest
 
+from softparse.corpus.rule_tokenizer import RuleTokenizer
+from softparse.corpus.sentence import Sentence
 from softparse.ext.serve.batching import Batcher
 from softparse.ext.serve.guard import Guard
-from softparse.ext.serve.limits import Limits, Refusal
+from softparse.ext.serve.limits import Limits, Refusal, in_time
 from tests.ext.serve.conftest import WORDS
 
 
@@ -30,9 +32,57 @@ def test_long_sentences_and_many_words(limited):
     client = limited(sentence_words=10, request_words=30)
     refused(client.post("/parse", json={"tokens": [["a"], ["a"] * 11]}), 413, "sentence 2 has 11 words")
     refused(client.post("/explore", json={"tokens": ["a"] * 11}), 413, "sentence 1 has 11 words")
-    refused(client.post("/parse", json={"tokens": [WORDS] * 5}), 413, "35 words")
+    refused(client.post("/parse", json={"tokens": [WORDS] * 5}), 413, "more than 34 words, but at most 30")
     refused(client.post("/parse", json={"tokens": [["a" * 10_001]]}), 413, "10,000 letters")
     assert client.post("/parse", json={"tokens": [WORDS] * 4}).status_code == 200
+
+
+def test_text_is_cut_no_further_than_it_is_taken(limited, monkeypatch):
+    cut = []
+    stream = RuleTokenizer.stream
+
+    def watched(*arguments):
+        for sentence in stream(*arguments):
+            cut.append(sentence)
+            yield sentence
+
+    monkeypatch.setattr(RuleTokenizer, "stream", watched)
+    client = limited(sentence_words=10, request_words=30)
+    refused(client.post("/parse", json={"text": "The dog walks. " * 1000}), 413, "at most 30 are taken")
+    assert len(cut) < 10
+    refused(client.post("/explore", json={"text": "The dog walks. " * 1000}), 413, "at most 30 are taken")
+    assert len(cut) < 20
+
+
+def test_text_that_takes_long_to_cut(limited, monkeypatch):
+    """It gets no answer, and others do meanwhile."""
+    has_begun, is_over = threading.Event(), threading.Event()
+
+    def endless(*arguments):
+        has_begun.set()
+        while not is_over.wait(0.01):
+            yield Sentence.from_words(WORDS)
+            assert time.monotonic() < end
+
+    end = time.monotonic() + 20
+    monkeypatch.setattr(RuleTokenizer, "stream", endless)
+    client = limited(seconds=1.0, request_words=10**9)
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(client.post("/parse", json={"text": "a b c"})))
+    asking.start()
+    assert has_begun.wait(10)
+    assert client.post("/parse", json={"tokens": [WORDS]}).status_code == 200
+    asking.join(15)
+    is_over.set()
+    refused(answers[0], 503, "no answer within 1 s")
+    assert answers[0].headers["retry-after"] == "1"
+
+
+def test_many_errors_are_told_by_the_first(client):
+    started = time.perf_counter()
+    refused(client.post("/parse", json={"tokens": [[""] * 19_000] * 10}), 422, "tokens.0.0: ")
+    refused(client.post("/parse", json={"tokens": [["a"]] * 20_001}), 422, "at most 20000 items")
+    assert time.perf_counter() - started < 5  # ten times as long with all of them
 
 
 class Gate:
@@ -68,9 +118,14 @@ def test_requests_that_wait_go_together():
 def test_too_much_waiting_and_too_long_a_wait():
     async def scene():
         gate, batcher = Gate(), Batcher(Limits(waiting_words=10, seconds=0.3))
-        first = asyncio.create_task(batcher.run(gate, 1, 5))
+
+        async def answer(*job):
+            async with in_time(batcher.limits):
+                return await batcher.run(gate, *job)
+
+        first = asyncio.create_task(answer(1, 5))
         await asyncio.to_thread(gate.entered.wait, 10)
-        second = asyncio.create_task(batcher.run(gate, 2, 8))
+        second = asyncio.create_task(answer(2, 8))
         await asyncio.sleep(0)
         with pytest.raises(Refusal, match="8 words are waiting") as caught:
             await batcher.run(gate, 3, 5)
@@ -126,6 +181,7 @@ def test_an_impossible_request_harms_no_other(parser):
     assert [parse.heads for parse in (*first, *third)] == [[2, 3, 0, 6, 6, 3, 3]] * 3
     assert isinstance(second, Refusal)
     assert second.status == 422
+    assert second.message.startswith("sentence 2: no single-rooted projective tree has the required arcs")
 
 
 def ask_guard(guard, messages, headers=(), path="/parse"):
@@ -172,6 +228,14 @@ def test_too_many_requests():
     status, message, headers = ask_guard(guard, [])
     assert (status, headers[b"retry-after"]) == (503, b"1")
     assert "2 requests are being answered" in message
+
+
+def test_the_rest_of_a_large_body_is_read():
+    """Whoever sends it hears the answer only then."""
+    left = [{"type": "http.request", "body": b"12345", "more_body": number < 5} for number in range(6)]
+    rest = iter(left)
+    assert ask_guard(Guard(None, Limits(body_bytes=10)), rest)[0] == 413
+    assert next(rest, None) is None
 
 
 def test_a_length_that_is_a_lie():

@@ -24,7 +24,7 @@ from .answers import CONLLU, as_conllu, as_json, wanted
 from .api_page import api_page
 from .batching import Batcher
 from .guard import Guard
-from .limits import Limits, Refusal
+from .limits import Limits, Refusal, in_time
 from .reading import Reader, constrained, text_of
 from .schema import (
     CutAnswer,
@@ -93,11 +93,12 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
     )
     async def parse(body: ParseRequest, request: Request) -> Response:
         """Parse text, tokens or CoNLL-U. The answer is JSON or, with `Accept: text/x-conllu`, CoNLL-U."""
-        kind = wanted(request.headers.get("accept", ""))
-        sentences = await asyncio.to_thread(reader.sentences, body)
+        kind = wanted(",".join(request.headers.getlist("accept")))
         options = Options(confidence=body.confidence, kbest=body.kbest, complete=body.complete)
-        items = constrained(sentences, body.constraints)
-        parses = await batcher.run(ParseTogether(parser, options), items, sum(map(len, sentences))) if items else []
+        async with in_time(limits):
+            sentences = await reader.read(reader.sentences, body)
+            items = constrained(sentences, body.constraints)
+            parses = await batcher.run(ParseTogether(parser, options), items, sum(map(len, sentences))) if items else []
         if kind == CONLLU:
             return Response(as_conllu(sentences, parses, options), media_type=CONLLU)
         return JSONResponse(as_json(sentences, parses))
@@ -105,7 +106,8 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
     @app.post("/sentences", response_model=CutAnswer, responses=REFUSALS)
     async def sentences(body: PastedRequest) -> Response:
         """Cut text (or CoNLL-U) into sentences, without parsing them."""
-        found = await asyncio.to_thread(reader.pasted, body)
+        async with in_time(limits):
+            found = await reader.read(reader.pasted, body)
         return JSONResponse(
             {
                 "sentences": [
@@ -122,15 +124,17 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
     @app.post("/explore", response_model=ExploreAnswer, responses=REFUSALS)
     async def explore(body: ExploreRequest) -> Response:
         """The tree of a sentence, the next best ones, and the probabilities of all arcs, drawn."""
-        sentence = await asyncio.to_thread(reader.sentence, body)
-        return JSONResponse(await batcher.run(together[True], (sentence, body.kbest), len(sentence)))
+        async with in_time(limits):
+            sentence = await reader.read(reader.sentence, body)
+            return JSONResponse(await batcher.run(together[True], (sentence, body.kbest), len(sentence)))
 
     @app.post("/draw", response_model=DrawAnswer, responses=REFUSALS)
     async def draw(body: DrawRequest) -> Response:
         """Perturb the weights of a sentence's arcs and parse: the relaxed tree, beside exact samples."""
-        sentence = await asyncio.to_thread(reader.sentence, body)
-        item = sentence, body.temperature, body.seed, body.samples
-        return JSONResponse(await batcher.run(together[False], item, len(sentence)))
+        async with in_time(limits):
+            sentence = await reader.read(reader.sentence, body)
+            item = sentence, body.temperature, body.seed, body.samples
+            return JSONResponse(await batcher.run(together[False], item, len(sentence)))
 
     @app.get("/health", response_model=Health)
     async def health(request: Request) -> Response:

@@ -45,15 +45,12 @@ class Batcher:
         self._is_closed = False
 
     async def run(self, together: Together, item: Any, words: int) -> Any:
-        """The result for an item; `Refusal` if there is too much to do or if it takes too long."""
+        """The result for an item; `Refusal` if there is too much to do. Whoever gives up waiting leaves the queue."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         job = Job(together, item, words, future)
         self._put(job)
         try:
-            return await asyncio.wait_for(future, self.limits.seconds)
-        except TimeoutError:
-            message = f"no answer within {self.limits.seconds:g} s; send less at once, or try again later"
-            raise Refusal(503, message) from None
+            return await future
         finally:
             self._leave(job)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -10,6 +11,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .limits import Limits, Refusal
+
+MOST_DROPPED = 100  # bodies of the largest size, of one that is larger
+LONGEST_PAUSE = 1.0  # seconds that are waited for more of it
 
 
 class Guard:
@@ -29,6 +33,8 @@ class Guard:
             try:
                 body = await self._admitted(scope, receive)
             except Refusal as refusal:
+                if refusal.status == 413:
+                    await self._drop_the_rest(receive)
                 await _refuse(refusal, send)
                 return
             await self.app(scope, _replayed(body, receive), send)
@@ -54,6 +60,16 @@ class Guard:
                 return await _body(receive, most, too_large)
         except TimeoutError:
             raise Refusal(408, f"the body did not come within {self.limits.seconds:g} s") from None
+
+    async def _drop_the_rest(self, receive: Receive) -> None:
+        """Many clients hear nothing before they have sent everything; what is too much even for that is cut off."""
+        size, is_more = 0, True
+        with contextlib.suppress(TimeoutError):
+            while is_more and size < MOST_DROPPED * self.limits.body_bytes:
+                async with asyncio.timeout(LONGEST_PAUSE):
+                    message = await receive()
+                size += len(message.get("body", b""))
+                is_more = bool(message.get("more_body"))
 
 
 async def _body(receive: Receive, most: int, too_large: Refusal) -> bytes:

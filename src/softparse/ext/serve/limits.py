@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 MOST_TREES = 20  # of a sentence
 MOST_SAMPLES = 8
 MOST_CONSTRAINTS = 1000
+MOST_SENTENCES = 20_000  # of a request
+MOST_WORDS = 20_000  # of a sentence; far fewer are taken, but that is told in better words
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,16 @@ class Limits:
     batch: int = 64  # requests that are parsed together
 
 
+@asynccontextmanager
+async def in_time(limits: Limits) -> AsyncIterator[None]:
+    """Around all that it takes to find an answer."""
+    try:
+        async with asyncio.timeout(limits.seconds):
+            yield
+    except TimeoutError:
+        raise too_late(limits) from None
+
+
 class Refusal(Exception):
     """A request that gets no answer but a reason."""
 
@@ -32,3 +47,7 @@ class Refusal(Exception):
     @property
     def headers(self) -> dict[str, str]:
         return {"Retry-After": "1"} if self.status == 503 else {}
+
+
+def too_late(limits: Limits) -> Refusal:
+    return Refusal(503, f"no answer within {limits.seconds:g} s; send less at once, or try again later")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from ...corpus.conllu import read_conllu
 from ...corpus.formats import CONLLU, beginning, detect
@@ -12,9 +16,10 @@ from ...corpus.plain_text import Tokenizer
 from ...corpus.problems import CorpusError
 from ...corpus.sentence import Sentence
 from ...parser.restriction import Restricted
-from .limits import Limits, Refusal
+from .limits import Limits, Refusal, too_late
 from .schema import Arc, ArcOfSentence, ParseRequest, PastedRequest, SentenceRequest
 
+Found = TypeVar("Found")
 LONGEST_WORD = 10_000  # in letters
 
 
@@ -23,6 +28,14 @@ class Reader:
 
     def __init__(self, tokenizer: Tokenizer, limits: Limits):
         self.tokenizer, self.limits = tokenizer, limits
+        # Cutting text can take long, and a tokenizer does one thing at a time: one thread, which others need not await.
+        self._cutting = ThreadPoolExecutor(1, "cutting")
+
+    async def read(self, way: Callable[[Any], Found], request: Any) -> Found:
+        """What one of the ways below finds in a request, without keeping anybody else waiting."""
+        is_text = isinstance(request, PastedRequest) or request.source == "text"
+        thread = self._cutting if is_text else None
+        return await asyncio.get_running_loop().run_in_executor(thread, way, request)
 
     def pasted(self, request: PastedRequest) -> list[Sentence]:
         is_conllu = request.pasted.strip() and detect(beginning(io.BytesIO(request.pasted.encode()))) == CONLLU
@@ -42,18 +55,25 @@ class Reader:
         if request.source == "tokens":
             found = [Sentence.from_words(request.tokens)] if request.tokens else []
         else:
-            found = self._cut(request.text) if request.source == "text" else _conllu(request.conllu)
+            found = self._checked(self._cut(request.text) if request.source == "text" else _conllu(request.conllu))
         if len(found) != 1:
             raise Refusal(422, f"one sentence is wanted here, not {len(found)}; /parse takes several")
         return _restricted(self._checked(found)[0], request.constraints, 1)
 
-    def _cut(self, text: str) -> list[Sentence]:
+    def _cut(self, text: str) -> Iterator[Sentence]:
+        """Sentence by sentence, until it has taken too long: nobody waits for the rest then."""
+        end = time.monotonic() + self.limits.seconds
         try:
-            return self.tokenizer.sentences(text)
+            for sentence in self.tokenizer.stream(io.BytesIO(text.encode())):
+                if time.monotonic() > end:
+                    raise too_late(self.limits)
+                yield sentence
         except CorpusError as error:
             raise Refusal(422, str(error)) from None
 
-    def _checked(self, sentences: list[Sentence]) -> list[Sentence]:
+    def _checked(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """All of them, or a refusal as soon as there is too much."""
+        found: list[Sentence] = []
         words = 0
         for number, sentence in enumerate(sentences, 1):
             if len(sentence) > self.limits.sentence_words:
@@ -62,10 +82,11 @@ class Reader:
             if any(len(word) > LONGEST_WORD for word in sentence.words):
                 raise Refusal(413, f"sentence {number} has a word of more than {LONGEST_WORD:,} letters")
             words += len(sentence)
-        if words > self.limits.request_words:
-            most = f"at most {self.limits.request_words:,} are taken; send the text in several parts"
-            raise Refusal(413, f"the request has {words:,} words, but {most}")
-        return sentences
+            if words > self.limits.request_words:
+                most = f"at most {self.limits.request_words:,} are taken; send the text in several parts"
+                raise Refusal(413, f"the request has more than {words - 1:,} words, but {most}")
+            found.append(sentence)
+        return found
 
 
 def _conllu(text: str) -> list[Sentence]:

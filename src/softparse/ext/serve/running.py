@@ -31,7 +31,7 @@ def run(
         _warm(parser)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False,
-            timeout_graceful_shutdown=int(limits.seconds) + 5,
+            timeout_graceful_shutdown=2 * int(limits.seconds) + 5,  # for a body to come, and to be answered
         )  # fmt: skip
         server = uvicorn.Server(config)
         # The server has handlers of its own while it runs and, when all is answered, sends itself the signal again.
@@ -52,8 +52,8 @@ def _bound(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    except (OSError, UnicodeError) as error:  # UnicodeError: this is no name of a machine
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise CorpusError(f"cannot listen on {host} port {port}: {reason}; choose another --host or --port") from None
     return listening
 

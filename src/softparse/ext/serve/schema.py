@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, model_validator
 
-from .limits import MOST_CONSTRAINTS, MOST_SAMPLES, MOST_TREES
+from .limits import MOST_CONSTRAINTS, MOST_SAMPLES, MOST_SENTENCES, MOST_TREES, MOST_WORDS
 
 SOURCES = ("text", "tokens", "conllu")
 
@@ -29,6 +29,8 @@ def _token(token: str) -> str:
 
 Text = Annotated[str, AfterValidator(_encodable)]
 Token = Annotated[Text, AfterValidator(_token), Field(min_length=1, pattern=r"^[^\t\n\r]*$")]
+# One error is told, so the first one is enough; a million of them would keep everybody waiting.
+Tokens = Annotated[list[Token], FailFast(), Field(max_length=MOST_WORDS)]
 
 
 class Strict(BaseModel):
@@ -71,21 +73,23 @@ class ParseRequest(Source):
     """Sentences to parse."""
 
     text: Text = Field("", description="Running text; it is cut into sentences and words.")
-    tokens: list[list[Token]] = Field([], description="Sentences as lists of words.")
+    tokens: Annotated[list[Tokens], FailFast()] = Field(
+        [], max_length=MOST_SENTENCES, description="Sentences as lists of words."
+    )
     conllu: Text = Field("", description="CoNLL-U; everything but HEAD and DEPREL stays as it is.")
     confidence: bool = Field(False, description="Add the probability of every arc and of the tree.")
     kbest: int = Field(1, ge=1, le=MOST_TREES, description="How many trees of each sentence, the best first.")
     complete: bool = Field(False, description="Keep the heads that the CoNLL-U has.")
-    constraints: list[ArcOfSentence] = Field([], max_length=MOST_CONSTRAINTS)
+    constraints: Annotated[list[ArcOfSentence], FailFast()] = Field([], max_length=MOST_CONSTRAINTS)
 
 
 class SentenceRequest(Source):
     """One sentence, with what is asked of its tree."""
 
     text: Text = Field("", description="One sentence; it is cut into words.")
-    tokens: list[Token] = Field([], description="Its words.")
+    tokens: Tokens = Field([], description="Its words.")
     conllu: Text = Field("", description="One sentence of CoNLL-U.")
-    constraints: list[Arc] = Field([], max_length=MOST_CONSTRAINTS)
+    constraints: Annotated[list[Arc], FailFast()] = Field([], max_length=MOST_CONSTRAINTS)
 
 
 class ExploreRequest(SentenceRequest):

@@ -35,7 +35,7 @@ class ParseTogether:
             return [[next(parses) for _ in request] for request in requests]
         except CorpusError as error:
             if len(requests) == 1:
-                return [Refusal(422, str(error))]
+                return [Refusal(422, _told(error, requests[0]))]
             # What cannot be parsed is one request's own business: each by itself.
             return [result for request in requests for result in self([request])]
 
@@ -44,6 +44,18 @@ class ParseTogether:
         return self.parser.parse(
             sentences, confidence=options.confidence, kbest=options.kbest, complete=options.complete
         )
+
+
+def _told(error: CorpusError, sentences: list[Sentence | Restricted]) -> str:
+    """What is wrong, and in which of several sentences; how to decode is not for a request to say."""
+    message = str(error).partition(", or use --")[0]
+    wrong = getattr(error, "sentence", None)
+    if wrong is None or len(sentences) == 1:
+        return message
+    for place, each in enumerate(sentences, 1):
+        if wrong is each or (isinstance(each, Restricted) and wrong is each.sentence):
+            return f"sentence {place}: {message}"
+    return message
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ async function read() {
   say("Parsing …");
   const answer = await ask("/sentences", { pasted: $("#pasted").value });
   if (!answer.sentences.length) throw new Refused("There is no sentence in it.");
-  sentences = answer.sentences.map((sentence) => ({ ...sentence, constraints: [] }));
+  sentences = answer.sentences.map((sentence) => ({ ...sentence, constraints: [], accepted: [] }));
   list();
   await show(sentences[0]);
 }
@@ -95,12 +95,14 @@ function list() {
 async function show(sentence, word = null) {
   current = sentence;
   say("Parsing …");
+  const asked = sentence.constraints;
   const answer = await ask("/explore", {
     conllu: sentence.conllu,
-    constraints: sentence.constraints,
+    constraints: asked,
     kbest: Number($("#kbest").value),
   });
   shown = answer;
+  sentence.accepted = asked;
   $("#results").hidden = false;
   document.querySelectorAll("#sentences button").forEach((button, place) => {
     button.setAttribute("aria-current", sentences[place] === sentence);
@@ -152,12 +154,11 @@ function listConstraints() {
   $("#constraints").hidden = !items.length;
 }
 
-// Parse again under other constraints; if there is no such tree, the old ones stay.
+// Parse again under other constraints; if there is no such tree, those that it last had one under stay.
 async function change(constraints, word) {
   const sentence = current;
-  const before = sentence.constraints;
   sentence.constraints = constraints;
-  if (!(await attempt(() => show(sentence, word)))) sentence.constraints = before;
+  if (!(await attempt(() => show(sentence, word)))) sentence.constraints = sentence.accepted;
 }
 
 function constrain(word, head, kind) {
