@@ -162,6 +162,25 @@ def test_what_cannot_be_is_said_and_taken_back(page):
     assert not page.one("#error").is_displayed()
 
 
+def test_two_choices_at_once_of_which_one_cannot_be(page):
+    """The second is made before the first is answered; neither stays, and others can be made."""
+    page.parse("the dog sees a big cat.")
+    page.run("""
+        const require = (word, head) => {
+            document.querySelector(`#tree .word[data-word="${word}"]`).dispatchEvent(new Event("click", {bubbles: true}));
+            document.querySelector("#other-head").value = head;
+            document.querySelector("#heads [data-kind=require]").click();
+        };
+        require(1, 0); require(2, 0); require(4, 5);
+    """)
+    page.until(lambda: "no single-rooted projective tree" in page.text("#error"))
+    page.one("#tree .word[data-word='4']").click()
+    page.run("document.querySelector('#other-head').value = '5'")
+    page.one("#heads [data-kind=require]").click()
+    page.until(lambda: page.arcs()[4] == 5)
+    assert len(page.all("#constraints li")) == 1
+
+
 def test_with_the_keyboard_alone(page):
     page.one("#pasted").send_keys("the dog sees a big cat.", keys.CONTROL, keys.ENTER)
     page.until(lambda: page.all("#samples svg"))
