@@ -1,5 +1,6 @@
 """The terms of the objective against enumeration, on sentences of up to four words."""
 
+import copy
 import dataclasses
 
 import pytest
@@ -246,6 +247,25 @@ def test_bounds_against_the_likelihood():
     assert report["per_word"]["importance_weighted"] == pytest.approx(evidence / words, abs=0.03)
     assert report["perplexity"]["gold"] != report["perplexity"]["empty"]
     assert sum(row["words"] for row in report["perplexity_by_arc"].values()) == report["words"] == 7 * 60
+
+
+def test_few_trees_have_little_of_a_teacher():
+    parser, generative = made("encoder")
+    config = ObjectiveConfig(teacher=1.0, teacher_from=1, teacher_trees=100)
+
+    def gradient(trees):
+        unlabelled = Unlabelled(config, None, Autoencoder(config, generative, None, 1), 1)
+        objective = Objective(parser, Config(objective=config), unlabelled, teacher, Clock(), trees)
+        parser.network.zero_grad()
+        objective.learn([], [TREES[0].words], (1.0, 1.0), 0)
+        return torch.cat([weight.grad.flatten() for weight in parser.network.parameters() if weight.grad is not None])
+
+    teacher = copy.deepcopy(parser.network)
+    for weight in teacher.parameters():
+        torch.nn.init.normal_(weight)
+    assert gradient(100).abs().sum() > 0
+    torch.testing.assert_close(gradient(25), gradient(100) / 4)
+    torch.testing.assert_close(gradient(500), gradient(100))
 
 
 @pytest.mark.parametrize("which", ["labelled", "teacher"])

@@ -79,7 +79,7 @@ class Loop:
         self.average = Average(self.networks, self.config.average) if self.config.average else None
         self.progress = Progress()
         self.clock = Clock()
-        self.objective = Objective(parser, config, unlabelled, self._teacher(), self.clock)
+        self.objective = Objective(parser, config, unlabelled, self._teacher(), self.clock, self.gold)
         self.lengths = [len(tree) for tree in self.trees]
         self.passes = passes(self.lengths[: self.gold], self.config)
         # How many updates there are differs from epoch to epoch; the schedule goes by their part that is done.

@@ -38,9 +38,16 @@ class Objective:
     """Gradients of the objective, batch by batch."""
 
     def __init__(
-        self, parser: Parser, config: Config, unlabelled: Unlabelled | None, teacher: Network | None, clock: Clock
+        self,
+        parser: Parser,
+        config: Config,
+        unlabelled: Unlabelled | None,
+        teacher: Network | None,
+        clock: Clock,
+        trees: int = 0,
     ):
         self.parser, self.train, self.config = parser, config.train, config.objective
+        self.teacher_weight = config.objective.teacher_weight(trees)  # by the number of trees that there are
         self.autoencoder = unlabelled.autoencoder if unlabelled else None
         self.teacher, self.clock = teacher, clock
         self.single_root = parser.config.decoding.single_root
@@ -111,7 +118,7 @@ class Objective:
         if self.teacher is not None and self.config.has_teacher(epoch):
             with self.clock("teacher"):
                 taught, scale = _share(reading, self.config.teacher_part)
-                terms["teacher"] = Term(scale * agreement(taught, self.teacher), self.config.teacher)
+                terms["teacher"] = Term(scale * agreement(taught, self.teacher), self.teacher_weight)
         return terms
 
 

@@ -167,7 +167,8 @@ def test_two_choices_at_once_of_which_one_cannot_be(page):
     page.parse("the dog sees a big cat.")
     page.run("""
         const require = (word, head) => {
-            document.querySelector(`#tree .word[data-word="${word}"]`).dispatchEvent(new Event("click", {bubbles: true}));
+            const button = document.querySelector(`#tree .word[data-word="${word}"]`);
+            button.dispatchEvent(new Event("click", {bubbles: true}));
             document.querySelector("#other-head").value = head;
             document.querySelector("#heads [data-kind=require]").click();
         };
