@@ -99,6 +99,7 @@ def test_a_row_of_your_own(tmp_path):
     (text,) = blocks(ROOT / "docs" / "researchers.md", "toml")
     row = tmp_path / "row.toml"
     row.write_text(text)
+    shutil.copy(ROOT / "experiments" / "ablations" / "a-base.toml", tmp_path)
     assert read_row(row)[0].set == ["objective.temperature=0.3"]
 
 

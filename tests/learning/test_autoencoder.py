@@ -268,6 +268,18 @@ def test_few_trees_have_little_of_a_teacher():
     torch.testing.assert_close(gradient(500), gradient(100))
 
 
+def test_a_teacher_that_is_surer_than_it_is():
+    """At a temperature near 0 it believes in its best tree and labels alone."""
+    parser, _ = made("encoder")
+    batch = parser.numbering.training_batch([TREES[0]])
+    reading = Reading(parser.network, [TREES[0].words], batch, True)
+    heads = reading.trees.mode
+    labels = parser.network.label_scores(reading.views, heads).log_softmax(-1)
+    expected = -reading.trees.log_prob(heads).sum() - labels.amax(-1)[batch.is_word].sum()
+    torch.testing.assert_close(agreement(reading, parser.network, 1e-4), expected)
+    assert float(agreement(reading, parser.network)) != pytest.approx(float(expected), rel=0.01)
+
+
 @pytest.mark.parametrize("which", ["labelled", "teacher"])
 def test_a_part_of_the_sentences_stands_for_all(which):
     """Of two sentences alike one is as good as both; words count, not sentences."""

@@ -45,10 +45,12 @@ class ObjectiveConfig:
     kl_annealing: int = at_least(0, 0)  # epochs in which the weights of the divergences rise from 0
     prior: str = "uniform"  # uniform, trees (estimated from the labelled ones), or a file of preferences
     teacher: float = at_least(0.0, 0.0)  # weight of agreeing with the averaged model on raw sentences
-    # So many trees it takes for the teacher to count in full; with fewer, in proportion. The parser sees sentences
-    # through dropout, and so believes a little less than its teacher does, who follows it; without trees enough to hold
-    # against that, the two lose all their beliefs together.
+    # So many trees it takes for the teacher to count in full, and as it is. With fewer it counts in proportion, and its
+    # beliefs are sharpened, down to this temperature: the parser sees sentences through dropout, and so believes a
+    # little less than its teacher does, who follows it; without trees enough to hold against that, the two lose all
+    # their beliefs together.
     teacher_trees: int = at_least(0, 0)
+    teacher_temperature: float = at_least(1.0, 1e-2)
     teacher_part: float = at_least(1.0, 0.01)  # of them, to save time
     # The first epochs with these terms.
     labelled_from: int = at_least(3, 1)
@@ -72,13 +74,15 @@ class ObjectiveConfig:
     def needs_raw(self) -> bool:
         return (self.raw > 0 or self.teacher > 0) and self.raw_sentences > 0
 
-    def teacher_weight(self, trees: int) -> float:
-        """With so many trees to learn from.
+    def teacher_for(self, trees: int) -> tuple[float, float]:
+        """Weight and temperature of the teacher with so many trees to learn from.
 
-        >>> [ObjectiveConfig(teacher=2.0, teacher_trees=1000).teacher_weight(trees) for trees in (250, 1000, 5000)]
-        [0.5, 2.0, 2.0]
+        >>> objective = ObjectiveConfig(teacher=2.0, teacher_trees=1000, teacher_temperature=0.5)
+        >>> [objective.teacher_for(trees) for trees in (200, 1000, 5000)]
+        [(0.4, 0.6), (2.0, 1.0), (2.0, 1.0)]
         """
-        return self.teacher * min(1.0, trees / self.teacher_trees) if self.teacher_trees else self.teacher
+        part = min(1.0, trees / self.teacher_trees) if self.teacher_trees else 1.0
+        return self.teacher * part, self.teacher_temperature + (1 - self.teacher_temperature) * part
 
     @property
     def tree_weight(self) -> float:

@@ -47,7 +47,7 @@ class Objective:
         trees: int = 0,
     ):
         self.parser, self.train, self.config = parser, config.train, config.objective
-        self.teacher_weight = config.objective.teacher_weight(trees)  # by the number of trees that there are
+        self.teacher_weight, self.teacher_temperature = config.objective.teacher_for(trees)
         self.autoencoder = unlabelled.autoencoder if unlabelled else None
         self.teacher, self.clock = teacher, clock
         self.single_root = parser.config.decoding.single_root
@@ -118,7 +118,8 @@ class Objective:
         if self.teacher is not None and self.config.has_teacher(epoch):
             with self.clock("teacher"):
                 taught, scale = _share(reading, self.config.teacher_part)
-                terms["teacher"] = Term(scale * agreement(taught, self.teacher), self.teacher_weight)
+                loss = agreement(taught, self.teacher, self.teacher_temperature)
+                terms["teacher"] = Term(scale * loss, self.teacher_weight)
         return terms
 
 
