@@ -88,9 +88,9 @@ def _is_eager(*tensors: Tensor) -> bool:
     """Whether these are plain tensors that nobody is tracing."""
     return (
         all(type(tensor) in (Tensor, torch.nn.Parameter) for tensor in tensors)
+        and not torch.compiler.is_compiling()
         # Many gradients at once, as autograd.functional.jacobian(vectorize=True) asks for, look like one.
         and not any(map(torch._C._functorch.is_legacy_batchedtensor, tensors))
-        and not torch.compiler.is_compiling()
         and torch._C._len_torch_dispatch_stack() == 0
     )
 
