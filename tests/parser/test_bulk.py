@@ -58,7 +58,6 @@ def test_workers_end_when_their_parent_is_killed(model, tmp_path):
         parent.stdout.close()
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are counted in /proc")
 def test_workers_end_at_once_when_they_are_interrupted(model, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the dog sees a big cat .\n" * 10_000)

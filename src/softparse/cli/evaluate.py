@@ -39,12 +39,12 @@ def evaluate(gold: str, predicted: str, second: str | None, breakdown: bool, as_
     def sentences(path: str) -> Iterable[Sentence]:
         return kept[path] if path in kept else read(path)
 
-    doubts = {path: Doubts(path, is_gold=path == gold) for path in (gold, *files)}
+    doubts = [Doubts(gold, is_gold=True), *(Doubts(file, is_gold=False) for file in files)]
     scores = []
     for place, file in enumerate(files):
-        right = sentences(gold) if place else doubts[gold].watch(sentences(gold))
-        scores.append(score(right, doubts[file].watch(sentences(file))))
-    for doubt in doubts.values():
+        right = sentences(gold) if place else doubts[0].watch(sentences(gold))
+        scores.append(score(right, doubts[place + 1].watch(sentences(file))))
+    for doubt in doubts:
         for message in doubt.messages():
             click.echo(f"warning: {message}", err=True)
     comparison = None

@@ -127,13 +127,8 @@ class Sentence:
         places = self.places
         names = {comment.partition("=")[0].strip() for comment in comments}
         if clear_deps or names:
-            kept = [
-                place
-                for place, line in enumerate(lines)
-                if not (clear_deps and _is_empty_node(line)) and not _is_comment_of(line, names)
-            ]
-            moved = {old: new for new, old in enumerate(kept)}
-            lines, places = [lines[place] for place in kept], [moved[place] for place in places]
+            dropped = [(clear_deps and _is_empty_node(line)) or _is_comment_of(line, names) for line in lines]
+            lines, places = _without(lines, places, dropped)
         if comments:
             first = next(place for place, line in enumerate(lines) if line.strip() and not _is_comment(line))
             end = "\r\n" if lines[first].endswith("\r\n") else "\n"
@@ -143,6 +138,10 @@ class Sentence:
                 added[0] = BYTE_ORDER_MARK + added[0]
             lines[first:first] = added
             places = [place + len(comments) for place in places]
+        return self._with(lines, places, columns)
+
+    def _with(self, lines: list[str], places: list[int], columns: list[list[str]]) -> Sentence:
+        """Other lines in the same place of the file."""
         result = Sentence(lines, places, columns, self.path, self.line)
         result.before, result.after = self.before, self.after
         return result
@@ -154,23 +153,12 @@ class Sentence:
             body = line.rstrip("\r\n")
             missing = 0 if not body.strip() or _is_comment(line) else MISC - body.count("\t")
             lines.append(body + "\t_" * missing + line[len(body) :])
-        columns = [row + ["_"] * (MISC + 1 - len(row)) for row in self.columns]
-        result = Sentence(lines, self.places, columns, self.path, self.line)
-        result.before, result.after = self.before, self.after
-        return result
+        return self._with(lines, self.places, [row + ["_"] * (MISC + 1 - len(row)) for row in self.columns])
 
     def without_comments(self, *names: str) -> Sentence:
         """The same without comments that begin with these words."""
-        kept = [
-            place
-            for place, line in enumerate(self.lines)
-            if not (line.startswith("#") and set(line[1:].split(None, 1)[:1]) & set(names))
-        ]
-        moved = {old: new for new, old in enumerate(kept)}
-        lines, places = [self.lines[place] for place in kept], [moved[place] for place in self.places]
-        result = Sentence(lines, places, self.columns, self.path, self.line)
-        result.before, result.after = self.before, self.after
-        return result
+        dropped = [line.startswith("#") and line[1:].strip().startswith(names) for line in self.lines]
+        return self._with(*_without(self.lines, self.places, dropped), self.columns)
 
     def without_mark(self) -> Sentence:
         """The same without a byte order mark, which belongs at the start of a file only."""
@@ -192,6 +180,13 @@ def _unpacked(lines: list[str], places: list[int], path: str, line: int, before:
 def is_number(text: str) -> bool:
     """Whether these are plain digits; `int` and `str.isdigit` take much more for a number, and at most 4300 digits."""
     return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _without(lines: list[str], places: list[int], dropped: Sequence[bool]) -> tuple[list[str], list[int]]:
+    """Lines but for those that are dropped, and where the words' lines are then."""
+    kept = [place for place in range(len(lines)) if not dropped[place]]
+    moved = {old: new for new, old in enumerate(kept)}
+    return [lines[place] for place in kept], [moved[place] for place in places]
 
 
 def _with_attribute(misc: str, attribute: str) -> str:
