@@ -15,9 +15,10 @@ from softparse.learning.clock import Clock
 from softparse.learning.config import Config
 from softparse.learning.diagnostics import diagnose
 from softparse.learning.objective import Objective
+from softparse.learning.optimizers import Average
 from softparse.learning.priors import Prior
 from softparse.learning.reading import Reading
-from softparse.learning.teacher import agreement
+from softparse.learning.teacher import Teacher, agreement
 from softparse.learning.unlabelled import Unlabelled
 from softparse.model.generative import Generative, GenerativeConfig
 from softparse.model.network import ModelConfig
@@ -278,6 +279,46 @@ def test_a_teacher_that_is_surer_than_it_is():
     expected = -reading.trees.log_prob(heads).sum() - labels.amax(-1)[batch.is_word].sum()
     torch.testing.assert_close(agreement(reading, parser.network, 1e-4), expected)
     assert float(agreement(reading, parser.network)) != pytest.approx(float(expected), rel=0.01)
+
+
+def test_a_teacher_goes_back_to_the_best_epoch():
+    """It is the average while dev gets better, and what that was in the best epoch while it does not."""
+    parser, generative = made("encoder")
+    networks = torch.nn.ModuleDict({"parser": parser.network, "generative": generative})
+    average = Average(networks, 0.5)
+    teacher = Teacher(parser.network, average)
+
+    def now():
+        return [weight.clone() for weight in teacher.network.parameters()]
+
+    def learn():
+        for weight in networks.parameters():
+            torch.nn.init.normal_(weight)
+        for _ in range(Average.EVERY):
+            average.update()
+
+    def same(one, other):
+        return all(torch.equal(*pair) for pair in zip(one, other, strict=True))
+
+    learn()
+    assert same(now(), average.weights[: len(now())])  # before anything is judged
+    best = now()
+    teacher.judge(is_best=True)
+    learn()
+    assert not same(now(), best)
+    teacher.judge(is_best=False)
+    assert same(now(), best)
+    learn()
+    assert same(now(), best)
+    resumed = Teacher(parser.network, average)
+    resumed.load_state_dict(teacher.state_dict())
+    assert same(list(resumed.network.parameters()), best)
+    for each in (teacher, resumed):
+        each.judge(is_best=True)
+        assert same(list(each.network.parameters()), average.weights[: len(best)])
+    learn()
+    assert same(list(resumed.network.parameters()), now())
+    assert not same(now(), best)
 
 
 @pytest.mark.parametrize("which", ["labelled", "teacher"])

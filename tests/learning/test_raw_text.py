@@ -17,7 +17,9 @@ from softparse.corpus.problems import CorpusError
 from softparse.learning import data, generative_files, objective, raw_setup, self_training
 from softparse.learning.config import configure, settled
 from softparse.learning.loop import Interrupted, Loop
+from softparse.learning.new_parser import make_parser
 from softparse.learning.observer import Observer
+from softparse.learning.teacher import Teacher
 from softparse.learning.training import train
 from softparse.parser import ModelError
 from tests.ambiguous import Language
@@ -64,12 +66,42 @@ def history(folder):
 def test_raw_text_helps(ambiguous):
     more = ("train.epochs=20", "model.words.characters.encoder=none", "data.vocabulary=all")
     more += ("objective.raw_sentences=4", "generative.output.kind=softmax", "train.learning_rate=0.005")
+    more += ("objective.dropout_rate=0.25",)  # there is nothing but the words here to tell them by
     supervised = train(configuration(ambiguous, "", *more, *OFF))
     semi = train(configuration(ambiguous, "", *more, *RAW, *READER))
     assert supervised.metrics["best"]["dev"]["las"] < 65
     assert semi.metrics["best"]["dev"]["las"] > 90
     perplexity = semi.metrics["autoencoder"]["perplexity"]
     assert perplexity["gold"] < 0.7 * perplexity["empty"]  # the decoder has learnt what a tree is good for
+
+
+def test_words_are_known_as_well_as_trees_know_them(ambiguous):
+    """However often raw text has a word, in a tree it is dropped as often as without raw text."""
+    parsers = []
+    for raw in (True, False):
+        config = settled(configuration(ambiguous, "", *RAW, *READER, "objective.dropout_rate=2", raw=raw))
+        found = data.load(config.data, True, print)
+        parsers.append((make_parser(config, found, Observer()), found))
+    (both, found), (trees, _) = parsers
+    assert set(trees.vocabulary.words) < set(both.vocabulary.words)
+    known = {word: float(trees.network.words.counts[place]) for word, place in trees.vocabulary.word_ids.items()}
+    for word, place in both.vocabulary.word_ids.items():
+        count = float(both.network.words.counts[place])
+        assert count == (known[word] if word in known else found.raw.counts[word])
+    assert (both.network.words.rate, trees.network.words.rate) == (2, 0.25)
+    # What it generates is as frequent as it is.
+    assert sum(both.vocabulary.counts) > 2 * sum(trees.vocabulary.counts)
+
+
+@pytest.mark.parametrize("dev", [True, False])
+def test_the_teacher_is_judged_on_dev(ambiguous, tmp_path, monkeypatch, dev):
+    judged = []
+    monkeypatch.setattr(Teacher, "judge", lambda self, is_best: judged.append(is_best))
+    more = ("objective.teacher=1", "train.epochs=6", "train.evaluate_every=2", "data.held_out=0")
+    train(configuration(ambiguous, tmp_path / "m", *RAW, *more, dev=dev))
+    expected = [entry["is_best"] for entry in history(tmp_path / "m") if "dev" in entry or not dev]
+    assert judged == expected
+    assert len(judged) == (3 if dev else 6)
 
 
 def test_terms_come_in_when_they_should(ambiguous, tmp_path):

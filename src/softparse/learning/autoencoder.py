@@ -59,6 +59,9 @@ class ObjectiveConfig:
     raw_sentences: float = at_least(1.0, 0.0)  # raw sentences in an epoch, for each labelled one
     raw_batch: float = at_least(1.0, 0.1)  # size of a batch of raw sentences, in batches of trees
     updates: str = choice("alternate", "joint")  # raw and labelled batches in turns, or one of each in every update
+    # In place of model.words.dropout_rate where there is raw text. Trees that are learnt by heart, word by word, hold
+    # nothing against what the other terms make of raw sentences.
+    dropout_rate: float | None = at_least(None, 0.0)
     # How the gradient goes through the tree.
     estimator: str = choice("relaxed", "straight-through", "marginals", "perturbed-marginals", "score-function")
     noise: str = choice("gumbel", "sum-of-gamma", "none")

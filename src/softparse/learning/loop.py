@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,6 @@ from ..corpus.batches import batched
 from ..corpus.sentence import Sentence
 from ..evaluation.scores import score
 from ..model.generative import Generative
-from ..model.network import Network
 from ..model.table import Table
 from ..parser import Parser
 from .clock import Clock
@@ -31,6 +29,7 @@ from .objective import NAMES, Objective, by_word
 from .observer import Observer, Record
 from .optimizers import Average, clip_gradient, learning_rate, optimizer
 from .plan import Update, passes
+from .teacher import Teacher
 from .unlabelled import Unlabelled
 
 
@@ -79,7 +78,9 @@ class Loop:
         self.average = Average(self.networks, self.config.average) if self.config.average else None
         self.progress = Progress()
         self.clock = Clock()
-        self.objective = Objective(parser, config, unlabelled, self._teacher(), self.clock, self.gold)
+        self.teacher = self._teacher()
+        taught_by = self.teacher.network if self.teacher else None
+        self.objective = Objective(parser, config, unlabelled, taught_by, self.clock, self.gold)
         self.lengths = [len(tree) for tree in self.trees]
         self.passes = passes(self.lengths[: self.gold], self.config)
         # How many updates there are differs from epoch to epoch; the schedule goes by their part that is done.
@@ -87,17 +88,12 @@ class Loop:
         self.stop_requested = False
         self.has_exploded = False  # and the user knows
 
-    def _teacher(self) -> Network | None:
-        """A network that has the averaged weights, whatever they are at the moment."""
+    def _teacher(self) -> Teacher | None:
         if self.unlabelled is None or not self.unlabelled.config.teacher:
             return None
         if self.average is None:
             raise ConfigurationError("objective.teacher is the average of the weights: train.average must not be 0")
-        vectors = self.network.words.vectors  # large, and never changed
-        teacher = copy.deepcopy(self.network, {id(vectors): vectors}).eval().requires_grad_(False)
-        for parameter, average in zip(teacher.parameters(), self.average.weights, strict=False):
-            parameter.data = average
-        return teacher
+        return Teacher(self.network, self.average)
 
     def _batches(self, epoch: int) -> list[list[int]]:
         """The batches of trees of an epoch: they depend on the seed and the epoch alone."""
@@ -221,6 +217,8 @@ class Loop:
             progress.best, progress.best_record, progress.since_best = value, record, 0
         elif is_due:
             progress.since_best += self.config.evaluate_every
+        if self.teacher and (is_due or not self.dev):
+            self.teacher.judge(record["is_best"])
         progress.history.append(record)
         if self.group.is_first:
             if record["is_best"]:
@@ -274,6 +272,7 @@ class Loop:
         return {
             "networks": {name: tensor.cpu() for name, tensor in self.networks.state_dict().items()},
             "average": self.average.state_dict() if self.average else None,
+            "teacher": self.teacher.state_dict() if self.teacher else None,
             "optimizer": self.optimizer.state_dict(),
             "random": random,
             "progress": vars(self.progress).copy(),
@@ -283,6 +282,8 @@ class Loop:
         self.networks.load_state_dict(state["networks"])
         if self.average:
             self.average.load_state_dict(state["average"])
+        if self.teacher:
+            self.teacher.load_state_dict(state["teacher"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.progress = Progress(**state["progress"])
         if self.group.rank < len(state["random"]):

@@ -22,9 +22,9 @@ def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
     """An untrained parser for the data, or one that starts from another model."""
     counted = [Sentence.from_words(tree.words) for tree in found.train]
     labels = {label for tree in found.train for label in tree.labels}
-    vocabulary = Vocabulary.of(counted, labels, config.model.words.least_count)
+    vocabulary = of_trees = Vocabulary.of(counted, labels, config.model.words.least_count)
     if config.data.vocabulary == "all":
-        vocabulary = known_words(config, found, vocabulary)
+        vocabulary = known_words(config, found, of_trees)
     if found.train and not vocabulary.labels:
         observer.warn("the training trees have no labels; the parser will predict heads, and _ as every label")
     if vocabulary.labels:
@@ -37,6 +37,7 @@ def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
     forms.update(form for sentence in found.dev for form in sentence.words)
     words, vectors = _vectors(config, forms, found, start, observer)
     parser = Parser(ParserConfig(config.model, config.decoding), vocabulary, words, vectors)
+    parser.network.words.drop_by(_rate(config), _counts(vocabulary, of_trees))
     if start is not None:
         copy_weights(start.network, parser.network, config.data.init)
     return parser
@@ -48,6 +49,21 @@ def known_words(config: Config, found: Data, vocabulary: Vocabulary) -> Vocabula
         return vocabulary
     counts, letters = found.raw.counts, found.raw.letters
     return vocabulary.with_raw(counts, letters, config.data.raw_least_count, config.data.raw_most_words)
+
+
+def _rate(config: Config) -> float:
+    objective = config.objective
+    learns_from_raw = objective.is_generative or objective.needs_raw
+    if learns_from_raw and objective.dropout_rate is not None:
+        return objective.dropout_rate
+    return config.model.words.dropout_rate
+
+
+def _counts(vocabulary: Vocabulary, of_trees: Vocabulary) -> list[int]:
+    """How well words are known. One that the trees have is known as well as they know it, however often raw text has
+    it: what is learnt of a single tree's word by heart helps with no other."""
+    known = dict(zip(of_trees.words, of_trees.counts, strict=True))
+    return [known.get(word, count) for word, count in zip(vocabulary.words, vocabulary.counts, strict=True)]
 
 
 def _start(config: Config) -> Parser | None:

@@ -29,7 +29,7 @@ from ..parser import ModelError
 from .config import Config
 
 NAME, BEGUN, HISTORY, LOCK = "state.pt", "begun", "metrics.jsonl", "lock"
-FORMAT = 1
+FORMAT = 2
 UNIMPORTANT = ("save_seconds", "device")  # of the settings of training: they change nothing in the result
 
 

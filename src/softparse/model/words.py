@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -41,6 +42,7 @@ class WordRepresentation(nn.Module):
         nn.init.normal_(self.embedding.weight, std=config.dimension**-0.5)
         with torch.no_grad():
             self.embedding.weight[0] = 0
+        self.rate = config.dropout_rate
         self.register_buffer("counts", torch.tensor(vocabulary.counts, dtype=torch.float32), persistent=False)
         self.dimension = config.dimension
         self.register_buffer("vectors", torch.zeros(1, 0) if vectors is None else vectors, persistent=False)
@@ -56,11 +58,14 @@ class WordRepresentation(nn.Module):
             self.characters = CharacterEncoder(config.characters, len(vocabulary.characters))
             self.dimension += self.characters.dimension
 
+    def drop_by(self, rate: float, counts: Sequence[int]) -> None:
+        """Another rate to drop words by, and counts other than the vocabulary's."""
+        self.rate, self.counts = rate, torch.tensor(counts, dtype=torch.float32, device=self.counts.device)
+
     def forward(self, batch: Batch) -> Tensor:
         words, external = batch.words, batch.external
-        if self.training and self.config.dropout_rate > 0:
-            rate = self.config.dropout_rate
-            drop = torch.rand(words.shape, device=words.device) < rate / (rate + self.counts[words])
+        if self.training and self.rate > 0:
+            drop = torch.rand(words.shape, device=words.device) < self.rate / (self.rate + self.counts[words])
             drop &= batch.is_word
             words = torch.where(drop, UNKNOWN_ID, words)
             external = torch.where(drop & (torch.rand(words.shape, device=words.device) < 0.5), 0, external)
