@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import spacy
-from spacy.cli.train import train
+from _spacy_training import STATE, train
 from spacy.tokens import Doc, DocBin
 from thinc.backends.numpy_ops import NumpyOps
 
@@ -68,11 +68,9 @@ def main() -> None:
             "training.eval_frequency": 200,
             "training.patience": 1600,
         }
-        started = time.time()
         with contextlib.redirect_stdout(sys.stderr):
-            train(work / "config.cfg", work / "out", overrides=settings)
-        seconds = {"training": time.time() - started}
-        trained = spacy.load(work / "out" / "model-best")
+            trained, took = train(work / "config.cfg", settings, arguments.output)
+        seconds = {"training": took}
     for part in ("dev", "test"):
         started = time.time()
         parsed = list(trained.pipe(documents(getattr(arguments, part), trained, False)))
@@ -84,6 +82,7 @@ def main() -> None:
                 file.write(write(sentence.with_tree(heads, labels)))
     with replacing(arguments.output / "peer.json") as file:
         file.write(json.dumps({"seconds": seconds, "versions": {"spacy": spacy.__version__}}).encode())
+    (arguments.output / STATE).unlink()
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ WRITTEN = "peer.json"
 def run(script: Path, trees: Path, files: Files, place: Path) -> dict[str, Any]:
     """What the peer says of itself; its parses are in `place` afterwards."""
     if not script.exists():
-        known = ", ".join(sorted(path.stem for path in script.parent.glob("*.py")))
+        known = ", ".join(sorted(path.stem for path in script.parent.glob("[a-z]*.py")))
         raise ConfigurationError(f"{script}: there is no such peer (there are {known or 'none'})")
     if not (place / WRITTEN).exists():  # the last file that it writes
         subprocess.run(
