@@ -30,7 +30,7 @@ from tests.learning.test_processes import several
 TINY = (
     *SMALL, "train.learning_rate=0.01", "model.words.dimension=32", "generative.decoder.hidden=32",
     "generative.states=own", "generative.tied=false", "data.vocabulary=trees", "objective.updates=alternate",
-    "objective.labelled=0", "objective.raw=0", "objective.teacher=0",
+    "objective.labelled=0", "objective.raw=0", "objective.teacher=0", "objective.raw_part=1",
 )  # fmt: skip
 RAW = ("objective.labelled=0.3", "objective.raw=0.3", "objective.labelled_from=1", "objective.raw_from=1")
 FILES = {"train": "train.conllu", "dev": "dev.conllu", "raw": "raw.txt"}
@@ -115,6 +115,15 @@ def test_terms_come_in_when_they_should(ambiguous, tmp_path):
     assert seen[1] == trees | labelled
     assert seen[2] == trees | labelled | {"raw_teacher"}
     assert seen[3] == seen[4] == trees | labelled | {"raw_teacher", "raw_reconstruction"}
+
+
+def test_few_trees_have_the_last_word(ambiguous, tmp_path):
+    """80 of 100 trees that would be enough: with 0 of 10 epochs for none of them, 8 have raw text, the others trees."""
+    more = ("train.epochs=10", "objective.teacher=1", "objective.raw_part=0", "objective.teacher_trees=100")
+    train(configuration(ambiguous, tmp_path / "m", *RAW, *more))
+    seen = [set(entry["losses"]) for entry in history(tmp_path / "m")]
+    assert seen[7] == {"arcs", "labels", "reconstruction", "raw_reconstruction", "raw_teacher"}
+    assert seen[8] == seen[9] == {"arcs", "labels"}
 
 
 def test_with_all_weights_at_0_nothing_changes(ambiguous, tmp_path, monkeypatch):
@@ -238,7 +247,8 @@ def test_other_raw_text_or_another_prior_is_not_resumed(ambiguous, tmp_path):
 
 
 def test_two_processes(ambiguous, tmp_path):
-    options = [part for assignment in (*RAW, *READER) for part in ("--set", assignment)]
+    settings = (*RAW, *READER, "objective.raw_part=1")
+    options = [part for assignment in settings for part in ("--set", assignment)]
     files = ("--dev", ambiguous / "dev.conllu", "--raw", ambiguous / "raw.txt", "-o", tmp_path / "m")
     error, code = several(["-m", "softparse"], ambiguous / "train.conllu", *files, *options, epochs=2)
     assert code == 0, error

@@ -52,6 +52,9 @@ class ObjectiveConfig:
     teacher_trees: int = at_least(0, 0)
     teacher_temperature: float = at_least(1.0, 1e-2)
     teacher_part: float = at_least(1.0, 0.01)  # of them, to save time
+    # This part of the epochs has raw sentences where there are hardly any trees; from `teacher_trees` on all have them.
+    # Few trees are soon known by heart, and nothing holds against raw text then: so they have the last word.
+    raw_part: float = at_least(1.0, 0.0)
     # The first epochs with these terms.
     labelled_from: int = at_least(3, 1)
     raw_from: int = at_least(7, 1)
@@ -86,6 +89,18 @@ class ObjectiveConfig:
         """
         part = min(1.0, trees / self.teacher_trees) if self.teacher_trees else 1.0
         return self.teacher * part, self.teacher_temperature + (1 - self.teacher_temperature) * part
+
+    def raw_until(self, trees: int, epochs: int) -> int:
+        """The number of epochs after which there are only trees to learn from.
+
+        >>> objective = ObjectiveConfig(teacher_trees=1000, raw_part=0.2)
+        >>> [objective.raw_until(trees, 30) for trees in (0, 1, 500, 1000, 5000)]
+        [30, 6, 18, 30, 30]
+        """
+        if not trees:
+            return epochs
+        enough = min(1.0, trees / self.teacher_trees) if self.teacher_trees else 1.0
+        return max(1, round(epochs * min(1.0, self.raw_part + (1 - self.raw_part) * enough)))
 
     @property
     def tree_weight(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import torch
@@ -50,7 +51,8 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
             generative = Generative(config.generative, parser.network, _counts(generated, found))
             generative.to(parser.device)
         autoencoder = Autoencoder(objective, generative, make_prior(config, found), config.train.epochs)
-    return Unlabelled(objective, raw, autoencoder, config.train.seed)
+    until = objective.raw_until(len(found.train), config.train.epochs) if raw is not None else math.inf
+    return Unlabelled(objective, raw, autoencoder, config.train.seed, until)
 
 
 def _counts(generated: Vocabulary, found: Data) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,8 +14,16 @@ from .plan import RawBatches, Update, alternating, joint
 class Unlabelled:
     """The raw sentences of a run and the autoencoder, if there is one."""
 
-    def __init__(self, config: ObjectiveConfig, raw: RawBatches | None, autoencoder: Autoencoder | None, seed: int):
+    def __init__(
+        self,
+        config: ObjectiveConfig,
+        raw: RawBatches | None,
+        autoencoder: Autoencoder | None,
+        seed: int,
+        until: float = math.inf,
+    ):
         self.config, self.raw, self.autoencoder, self.seed = config, raw, autoencoder, seed
+        self.until = until  # the first epoch, from 0, with nothing but trees again
 
     @property
     def first(self) -> int:
@@ -24,7 +33,7 @@ class Unlabelled:
 
     def updates(self, batches: list[list[int]], lengths: Sequence[int], epoch: int) -> list[Update]:
         """Those of an epoch with these batches of trees."""
-        if self.raw is None or epoch < self.first:
+        if self.raw is None or not self.first <= epoch < self.until:
             return [Update(trees=batch) for batch in batches]
         raw = self.raw.epoch(epoch - self.first)
         generator = np.random.default_rng([self.seed, epoch, 2])
