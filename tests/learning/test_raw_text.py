@@ -118,7 +118,7 @@ def test_terms_come_in_when_they_should(ambiguous, tmp_path):
 
 
 def test_few_trees_have_the_last_word(ambiguous, tmp_path):
-    """80 of 100 trees that would be enough: with 0 of 10 epochs for none of them, 8 have raw text, the others trees."""
+    """There are 80 trees, and 100 would be enough: of 10 epochs 8 have raw text."""
     more = ("train.epochs=10", "objective.teacher=1", "objective.raw_part=0", "objective.teacher_trees=100")
     train(configuration(ambiguous, tmp_path / "m", *RAW, *more))
     seen = [set(entry["losses"]) for entry in history(tmp_path / "m")]

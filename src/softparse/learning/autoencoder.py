@@ -87,7 +87,7 @@ class ObjectiveConfig:
         >>> [objective.teacher_for(trees) for trees in (200, 1000, 5000)]
         [(0.4, 0.6), (2.0, 1.0), (2.0, 1.0)]
         """
-        part = min(1.0, trees / self.teacher_trees) if self.teacher_trees else 1.0
+        part = self._enough(trees)
         return self.teacher * part, self.teacher_temperature + (1 - self.teacher_temperature) * part
 
     def raw_until(self, trees: int, epochs: int) -> int:
@@ -99,8 +99,12 @@ class ObjectiveConfig:
         """
         if not trees:
             return epochs
-        enough = min(1.0, trees / self.teacher_trees) if self.teacher_trees else 1.0
-        return max(1, round(epochs * min(1.0, self.raw_part + (1 - self.raw_part) * enough)))
+        part = self.raw_part + (1 - self.raw_part) * self._enough(trees)
+        return max(1, round(epochs * min(1.0, part)))
+
+    def _enough(self, trees: int) -> float:
+        """The part that these are of as many trees as raw text needs beside it."""
+        return min(1.0, trees / self.teacher_trees) if self.teacher_trees else 1.0
 
     @property
     def tree_weight(self) -> float:
