@@ -14,9 +14,12 @@ from click.testing import CliRunner
 from softparse.cli import main
 from softparse.configuration import ConfigurationError
 from softparse.corpus.conllu import read
+from softparse.drawing.chart import COLOURS
 from softparse.experiment.changes import changes, changes_table, notable
 from softparse.experiment.comparisons import versus
 from softparse.experiment.curves import curves_table
+from softparse.experiment.findings import Findings
+from softparse.experiment.report import Report
 from softparse.experiment.rows import read_row, rows_in, tasks_of
 from softparse.experiment.settings import prepare, read_setting
 from softparse.experiment.tables import Cell, read_results, table
@@ -303,7 +306,7 @@ def test_the_projects_own_settings_and_rows_can_be_read():
         configure(row.preset, assignments=row.set)  # or it is an error
 
 
-def made(row, seed, right, raw=False, trees=0, against=(), labels=None):
+def made(row, seed, right, raw=False, trees=0, against=(), labels=None, peer=""):
     """A result on ten sentences of ten words, `right` of them right in each."""
     words = [10] * len(right)
     scores = {
@@ -311,8 +314,28 @@ def made(row, seed, right, raw=False, trees=0, against=(), labels=None):
         "by_sentence": {"words": words, "heads": right, "labelled": right},
         "breakdown": {"distances": {}, "labels": labels or {}},
     }  # fmt: skip
-    options = {"raw": raw, "trees": trees, "against": list(against)}
+    options = {"raw": raw, "trees": trees, "against": list(against), "peer": peer}
     return {"row": row, "title": row, "setting": "x", "seed": seed, "options": options, "scores": {"test": scores}}
+
+
+def test_what_readers_ask_first_comes_first():
+    counts = {"1": {"gold": 5, "predicted": 5, "alone": 4, "with_head": 3}}
+    results = [
+        made("a", 1, [5]), made("b", 1, [5], raw=True, against=["c"]), made("c", 1, [5]),
+        made("1", 1, [7]), made("2", 1, [8], raw=True, against=["1"]), made("3", 1, [6], peer="spacy-words"),
+    ]  # fmt: skip
+    tables = ("ablations", "others", "others", "table-a", "table-a", "table-a")
+    for result, name in zip(results, tables, strict=True):
+        result |= {"table": name, "sizes": {"dev": [1, 10]}, "seconds": {"training": 1.0}}
+        result["machine"] = {"processor": "x", "threads": 1}
+        result["scores"]["test"]["breakdown"] = {"distances": counts, "labels": counts}
+    findings = Findings(results)
+    assert [name for name, _ in findings.tables()] == ["table-a", "ablations", "others"]
+    assert list(findings.twins()) == [("x", "2", "1"), ("x", "b", "c")]
+    page = Report(findings).html()
+    dots = page[page.index('id="table-a"') : page.index("UAS / LAS on test")]
+    assert [dots.count(f'r="5" fill="{colour}"') for colour in COLOURS[:3]] == [1, 1, 1]  # alone, raw text, a peer
+    assert "3: 60.00" in dots
 
 
 def test_rows_are_compared_by_the_means_of_their_runs():
@@ -351,8 +374,8 @@ def test_what_raw_text_is_worth_in_trees():
     alone = [made(f"{trees}-t", 1, [right], trees=trees) for trees, right in ((100, 5), (400, 7))]
     both = [made(f"{trees}-r", 1, [right], raw=True, trees=trees) for trees, right in ((100, 6), (400, 8))]
     assert curves_table([*alone, *both]).splitlines()[2:] == [
-        "| x | 100 | 50.00 ± 0.00 | 60.00 ± 0.00 | +10.00 | 200 |",
-        "| x | 400 | 70.00 ± 0.00 | 80.00 ± 0.00 | +10.00 | more than 400 |",
+        "| x | 100 | 50.00 (1) | 60.00 (1) | +10.00 | 200 |",
+        "| x | 400 | 70.00 (1) | 80.00 (1) | +10.00 | more than 400 |",
     ]
 
 

@@ -89,6 +89,7 @@ def table(tables, part) -> None:
 def report(output, markdown, data, work, results) -> None:
     """Make a page of all results: tables, curves, what changed, and examples of the settings whose data is there."""
     from ..corpus.files import replacing
+    from ..experiment.findings import Findings
     from ..experiment.report import Report
     from ..experiment.settings import dev_files
     from ..experiment.tables import read_results
@@ -97,10 +98,10 @@ def report(output, markdown, data, work, results) -> None:
     dev, missing = dev_files({result["setting"] for result in read}, results.parent / "settings", data, work)
     for reason in missing:
         click.echo(f"no examples: {reason}", err=True)
-    found = Report(read, dev)
+    findings = Findings(read)
     with replacing(output) as file:
-        file.write(found.html().encode())
+        file.write(Report(findings, dev).html().encode())
     if markdown:
         with replacing(markdown) as file:
-            file.write(found.markdown().encode())
+            file.write(findings.markdown().encode())
     click.echo(f"the page is {output}", err=True)

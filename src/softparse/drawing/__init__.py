@@ -3,6 +3,7 @@
 from .arcs import arcs_svg, stacked_svg
 from .bars import Bar, bars_svg
 from .chart import Curve, chart_svg
+from .dots import Dot, dots_svg
 from .heat import heat_text
 from .heat_svg import heat_svg
 from .reliability_svg import reliability_svg
@@ -14,9 +15,11 @@ from .tree_tikz import tree_tikz
 __all__ = [
     "Bar",
     "Curve",
+    "Dot",
     "arcs_svg",
     "bars_svg",
     "chart_svg",
+    "dots_svg",
     "heads_table",
     "heat_svg",
     "heat_text",

@@ -18,6 +18,10 @@ class Point:
     deviation: float
     runs: int
 
+    def __str__(self) -> str:
+        spread = f" ± {self.deviation:.2f}" if self.runs > 1 else ""
+        return f"{self.mean:.2f}{spread} ({self.runs})"
+
 
 def curve(results: Sequence[Result], setting: str, raw: bool, part: str = "test", measure: str = "las") -> list[Point]:
     """Points by number of trees, of rows that name one."""
@@ -63,7 +67,6 @@ def curves_table(results: Sequence[Result], part: str = "test") -> str:
                 f"{trees:.0f}" if trees else f"more than {alone[-1].trees}" if with_raw.mean > point.mean else "fewer"
             )
             lines.append(
-                f"| {setting} | {point.trees} | {point.mean:.2f} ± {point.deviation:.2f} | "
-                f"{with_raw.mean:.2f} ± {with_raw.deviation:.2f} | {with_raw.mean - point.mean:+.2f} | {shown} |"
+                f"| {setting} | {point.trees} | {point} | {with_raw} | {with_raw.mean - point.mean:+.2f} | {shown} |"
             )
     return "\n".join(lines) if len(lines) > 2 else ""

@@ -94,8 +94,8 @@ def titles(results: Iterable[Result]) -> dict[str, str]:
 
 def sizes_table(results: Sequence[Result]) -> str:
     """Sentences / words of every part of every setting."""
-    sizes = {result["setting"]: result["sizes"] for result in results if not result["options"]["trees"]}
-    sizes = dict(sorted(sizes.items()))
+    every = {result["setting"]: result["sizes"] for result in results}
+    sizes = {setting: every[setting] for setting in sorted(every)}
     parts = list(dict.fromkeys(part for found in sizes.values() for part in found))
     lines = ["| sentences / words | " + " | ".join(parts) + " |", "|---" * (len(parts) + 1) + "|"]
     for setting, found in sizes.items():

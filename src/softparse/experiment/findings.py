@@ -1,0 +1,100 @@
+"""All results, and what there is to say about them: tables in their order, pairs to compare, times. And in Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from .changes import changes, changes_table, notable
+from .comparisons import versus_table
+from .curves import curves_table
+from .tables import Cell, Result, cells, sizes_table, table, titles
+
+# What readers ask first comes first; tables of other names follow.
+HEADINGS = {
+    "table-a": "With raw text and without, and what others do",
+    "curves": "How many trees is raw text worth?",
+    "ablations": "One thing changed at a time",
+}
+
+
+class Findings:
+    def __init__(self, results: Sequence[Result]):
+        self.results = results
+        self.found = cells(results)
+        self.titles = titles(results)
+
+    def tables(self) -> list[tuple[str, list[Result]]]:
+        """The results by table."""
+        known = list(HEADINGS)
+        names = {result["table"] for result in self.results}
+        ordered = sorted(names, key=lambda name: (known.index(name) if name in known else len(known), name))
+        return [(name, [result for result in self.results if result["table"] == name]) for name in ordered]
+
+    def twins(self) -> Iterator[tuple[str, str, str]]:
+        """Settings, rows with raw text, and the same without, where both have test scores."""
+        for name, _ in self.tables():
+            for (row, setting), cell in self.found.items():
+                first = cell.results[0]
+                if first["table"] == name and first["options"].get("against") and cell.values("test", "las"):
+                    twin = first["options"]["against"][0]
+                    if self.found.get((twin, setting), Cell()).values("test", "las"):
+                        yield setting, row, twin
+
+    def markdown(self) -> str:
+        command = "softparse experiment report --markdown experiments/results/README.md"
+        parts = ["# Results", f"Made by `{command}`. Means ± standard deviations over seeds (number of runs)."]
+        parts += ["## Sizes", sizes_table(self.results)]
+        for name, results in self.tables():
+            parts += [f"## {heading(name)}", f"`softparse experiment run experiments/{name} --data DATA --jobs 2`"]
+            parts += [table(results, part) for part in parts_of(results)]
+            if is_compared(results):
+                parts.append(versus_table(results))
+            if is_curve(results):
+                parts.append(curves_table(results))
+        for setting, row, twin in self.twins():
+            before, after = self.found[twin, setting], self.found[row, setting]
+            parts.append(f"## {setting}: {self.titles[row]} against {self.titles[twin]}")
+            parts.append(changes_table(changes(before, after, "test", "distances"), "distance to the head"))
+            parts.append(changes_table(notable(changes(before, after, "test", "labels")), "label"))
+        parts += ["## Time", times_table(self.results)]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def heading(table: str) -> str:
+    return HEADINGS.get(table, table)
+
+
+def parts_of(results: Sequence[Result]) -> list[str]:
+    """The parts of the data that were scored, test first."""
+    return [part for part in ("test", "dev") if any(part in result["scores"] for result in results)]
+
+
+def is_compared(results: Sequence[Result]) -> bool:
+    return any(result["options"].get("against") for result in results)
+
+
+def is_curve(results: Sequence[Result]) -> bool:
+    return len({result["options"]["trees"] for result in results}) > 1
+
+
+def times_table(results: Sequence[Result]) -> str:
+    """In Markdown: what a run costs."""
+    lines = [
+        "| row | setting | minutes of training | sentences parsed a second | processor, threads |",
+        "|---|---|---|---|---|",
+    ]
+    for (_, setting), cell in cells(results).items():
+        first = cell.results[0]
+        minutes = [result["seconds"]["training"] / 60 for result in cell.results]
+        parsing = [
+            result["sizes"][part][0] / result["seconds"][f"parsing {part}"]
+            for result in cell.results
+            for part in ("dev",)
+            if result["seconds"].get(f"parsing {part}")
+        ]
+        speed = f"{statistics.mean(parsing):.0f}" if parsing else ""
+        machine = f"{first['machine']['processor']}, {first['machine']['threads']}"
+        title = first["title"] or first["row"]
+        lines.append(f"| {title} | {setting} | {statistics.mean(minutes):.1f} | {speed} | {machine} |")
+    return "\n".join(lines)
