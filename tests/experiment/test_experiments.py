@@ -205,6 +205,55 @@ def test_a_setting_without_test(place):
     assert not (place / "work" / "runs" / "table" / "1-plain" / "small-1" / "model").exists()
 
 
+def test_a_model_of_other_data_is_not_taken_for_this_ones(place):
+    """The setting has got a new release of its data, and the old result is gone; the work folder is still there."""
+    arguments = command(place, "experiment", "run", str(place / "table" / "3-some.toml"))
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    path = place / "results" / "table" / "3-some" / "small-1.json"
+    first = json.loads(path.read_text())
+    path.unlink()
+    train, setting = place / "data" / "train.conllu", place / "settings" / "small.toml"
+    before = hashlib.sha256(train.read_bytes()).hexdigest()
+    train.write_text(treebank(120, 77))
+    setting.write_text(setting.read_text().replace(before, hashlib.sha256(train.read_bytes()).hexdigest()))
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    again = json.loads(path.read_text())
+    assert again["data"] != first["data"]
+    assert [entry["losses"] for entry in again["history"]] != [entry["losses"] for entry in first["history"]]
+
+
+def test_some_trees_are_spread_over_the_file(place):
+    row = place / "table" / "3-some.toml"
+    row.write_text(row.read_text().replace("trees = 6", "trees = 10"))  # of 12: not the first ten
+    arguments = command(place, "experiment", "run", str(row))
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    labeled, some = (list(read(place / "work" / part)) for part in (
+        "settings/small/labeled.conllu", "runs/table/3-some/small-1/trees.conllu"))  # fmt: skip
+    places = [[sentence.words for sentence in labeled].index(sentence.words) for sentence in some]
+    assert len(places) == 10
+    assert max(places) == 11
+    (place / "results" / "table" / "3-some" / "small-1.json").unlink()
+    row.write_text(row.read_text().replace("trees = 10", "trees = 13"))
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exit_code == 1
+    assert "wants 13 trees, and small has 12" in outcome.stderr
+
+
+def test_results_that_do_not_belong_together_are_told(place):
+    row = place / "table" / "1-plain.toml"
+    assert CliRunner().invoke(main, command(place, "experiment", "run", str(row))).exit_code == 0
+    path = place / "results" / "table" / "1-plain" / "small-2.json"
+    result = json.loads(path.read_text())
+    result["config"]["model"]["encoder"]["hidden"] += 1
+    del result["config"]["train"]["clip"]  # a result may be older than a setting
+    path.write_text(json.dumps(result))
+    shown = CliRunner().invoke(main, ["experiment", "table", str(place / "results" / "table")])
+    assert shown.stderr == "warning: 1-plain, small: its runs differ in config.model.encoder.hidden\n"
+    again = CliRunner().invoke(main, command(place, "experiment", "run", str(row)))
+    (told,) = [line for line in again.stderr.splitlines() if "otherwise" in line]
+    assert told.startswith("table/1-plain/small-2: its result was made otherwise than the row says now (config.model")
+
+
 def test_other_data_is_refused(place):
     setting = place / "settings" / "small.toml"
     (place / "data" / "dev.conllu").write_text(treebank(15, 9))
@@ -258,7 +307,8 @@ def test_tables():
 
 def written(path, table="t", row="r"):
     """A result without content."""
-    content = {"title": "", "setting": "x", "seed": 1, "options": {}, "scores": {}, "data": {}}
+    empty = {name: {} for name in ("options", "scores", "data", "sizes", "seconds", "machine")}
+    content = {"title": "", "setting": "x", "seed": 1, **empty}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"table": table, "row": row, **content}))
 
@@ -315,7 +365,10 @@ def made(row, seed, right, raw=False, trees=0, against=(), labels=None, peer="")
         "breakdown": {"distances": {}, "labels": labels or {}},
     }  # fmt: skip
     options = {"raw": raw, "trees": trees, "against": list(against), "peer": peer}
-    return {"row": row, "title": row, "setting": "x", "seed": seed, "options": options, "scores": {"test": scores}}
+    return {
+        "row": row, "title": row, "setting": "x", "seed": seed, "options": options, "scores": {"test": scores},
+        "sizes": {"dev": [1, 10]}, "seconds": {"training": 1.0}, "machine": {"processor": "p", "threads": 1},
+    }  # fmt: skip
 
 
 def test_what_readers_ask_first_comes_first():
@@ -326,8 +379,7 @@ def test_what_readers_ask_first_comes_first():
     ]  # fmt: skip
     tables = ("ablations", "others", "others", "table-a", "table-a", "table-a")
     for result, name in zip(results, tables, strict=True):
-        result |= {"table": name, "sizes": {"dev": [1, 10]}, "seconds": {"training": 1.0}}
-        result["machine"] = {"processor": "x", "threads": 1}
+        result["table"] = name
         result["scores"]["test"]["breakdown"] = {"distances": counts, "labels": counts}
     findings = Findings(results)
     assert [name for name, _ in findings.tables()] == ["table-a", "ablations", "others"]

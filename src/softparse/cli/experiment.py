@@ -75,9 +75,17 @@ def table(tables, part) -> None:
     from ..experiment.tables import table as made
 
     results = read_results(tables)
+    _warn_of_mixed(results)
     click.echo(made(results, part))
     if any(result["options"].get("against") for result in results):
         click.echo(f"\n{versus_table(results, part)}")
+
+
+def _warn_of_mixed(results) -> None:
+    from ..experiment.agreement import mixed
+
+    for message in mixed(results):
+        click.echo(f"warning: {message}", err=True)
 
 
 @experiment.command()
@@ -95,6 +103,7 @@ def report(output, markdown, data, work, results) -> None:
     from ..experiment.tables import read_results
 
     read = read_results([results])
+    _warn_of_mixed(read)
     dev, missing = dev_files({result["setting"] for result in read}, results.parent / "settings", data, work)
     for reason in missing:
         click.echo(f"no examples: {reason}", err=True)

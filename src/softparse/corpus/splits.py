@@ -18,6 +18,18 @@ LABELED, RAW, DEV, TEST = "labeled", "raw", "dev", "test"
 BYTE_ORDER_MARK = "\ufeff".encode()
 
 
+def spread(number: int, count: int) -> list[int]:
+    """Places of `number` sentences out of `count`, all over the file and as far apart as can be.
+
+    >>> spread(3, 10)
+    [1, 5, 8]
+    >>> spread(4, 3)
+    [0, 1, 2]
+    """
+    number = min(number, count)
+    return [(2 * place + 1) * count // (2 * number) for place in range(number)]
+
+
 def modulo(sentences: Iterable[Sentence], modulus: int = 10, keep: int = 0) -> Iterator[tuple[str, Sentence]]:
     """Each sentence with "labeled" if its number modulo `modulus` is `keep`, else with "raw" and without its tree.
 

@@ -24,11 +24,19 @@ class Point:
 
 
 def curve(results: Sequence[Result], setting: str, raw: bool, part: str = "test", measure: str = "las") -> list[Point]:
-    """Points by number of trees, of rows that name one."""
+    """Points by number of trees, of rows that name one; of two rows for a point, the first."""
     found: dict[int, list[float]] = {}
+    rows: dict[int, str] = {}
     for result in results:
         options = result["options"]
-        if result["setting"] == setting and options["raw"] == raw and options["trees"] and part in result["scores"]:
+        if (
+            result["setting"] != setting
+            or options["raw"] != raw
+            or not options["trees"]
+            or part not in result["scores"]
+        ):
+            continue
+        if rows.setdefault(options["trees"], result["row"]) == result["row"]:
             found.setdefault(options["trees"], []).append(result["scores"][part][measure])
     return [
         Point(trees, statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))

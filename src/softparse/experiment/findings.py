@@ -84,17 +84,16 @@ def times_table(results: Sequence[Result]) -> str:
         "| row | setting | minutes of training | sentences parsed a second | processor, threads |",
         "|---|---|---|---|---|",
     ]
-    for (_, setting), cell in cells(results).items():
+    names = titles(results)
+    for (row, setting), cell in cells(results).items():
         first = cell.results[0]
         minutes = [result["seconds"]["training"] / 60 for result in cell.results]
         parsing = [
-            result["sizes"][part][0] / result["seconds"][f"parsing {part}"]
+            result["sizes"]["dev"][0] / result["seconds"]["parsing dev"]
             for result in cell.results
-            for part in ("dev",)
-            if result["seconds"].get(f"parsing {part}")
+            if result["seconds"].get("parsing dev")
         ]
         speed = f"{statistics.mean(parsing):.0f}" if parsing else ""
         machine = f"{first['machine']['processor']}, {first['machine']['threads']}"
-        title = first["title"] or first["row"]
-        lines.append(f"| {title} | {setting} | {statistics.mean(minutes):.1f} | {speed} | {machine} |")
+        lines.append(f"| {names[row]} | {setting} | {statistics.mean(minutes):.1f} | {speed} | {machine} |")
     return "\n".join(lines)

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .agreement import outdated
 from .rows import Task
 from .run import result_path
+from .tables import read_result
 
 Say = Callable[[str], None]
 
@@ -52,9 +54,19 @@ class Grid:
         waiting = [task for task in self.tasks if not result_path(task, self.results).exists()]
         done = len(self.tasks) - len(waiting)
         self.say(f"{len(self.tasks)} runs, {done} of them done already; {self.jobs} at a time")
+        self._tell_of_outdated()
         with _stopping_politely():
             self._run(waiting)
         return not self.failed
+
+    def _tell_of_outdated(self) -> None:
+        for task in self.tasks:
+            path = result_path(task, self.results)
+            if path.exists():
+                different = outdated(task, read_result(path))
+                if different:
+                    self.say(f"{task.name}: its result was made otherwise than the row says now "
+                             f"({', '.join(different[:5])}); delete {path} to make it again")  # fmt: skip
 
     def _run(self, waiting: list[Task]) -> None:
         running: dict[subprocess.Popen[bytes], tuple[Task, float]] = {}

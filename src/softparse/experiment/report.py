@@ -155,8 +155,21 @@ class Report:
         parts = ["<h3>Examples from dev</h3>"]
         for title, kind, some in (("What it mended", "good", fixed), ("What it broke", "bad", broken)):
             parts.append(f'<h4 class="{kind}">{title}</h4>')
-            parts += [_example(example) for example in some] or ["<p>Nothing.</p>"]
+            parts += [self._example(example, twin, row) for example in some] or ["<p>Nothing.</p>"]
         return "\n".join(parts)
+
+    def _example(self, example: Example, twin: str, row: str) -> str:
+        figures = []
+        for name, tree in (
+            ("gold", example.gold),
+            (self.titles[twin], example.before),
+            (self.titles[row], example.after),
+        ):
+            picture = tree_svg(tree.words, tree.heads, tree.labels)
+            figures.append(
+                f'<figure><figcaption>{escape(name)}</figcaption><div class="scroll">{picture}</div></figure>'
+            )
+        return _pictures(figures)
 
 
 def _learning_curve(results: Sequence[Result], setting: str) -> str:
@@ -180,14 +193,6 @@ def _bars(found: Sequence[Change]) -> list[Bar]:
         Bar(change.name, change.gain(), f"{change.before.f1('with_head'):.1f} → {change.after.f1('with_head'):.1f}")
         for change in found
     ]
-
-
-def _example(example: Example) -> str:
-    figures = []
-    for name, tree in (("gold", example.gold), ("trees alone", example.before), ("with raw text", example.after)):
-        picture = tree_svg(tree.words, tree.heads, tree.labels)
-        figures.append(f'<figure><figcaption>{name}</figcaption><div class="scroll">{picture}</div></figure>')
-    return _pictures(figures)
 
 
 def _pictures(pictures: Iterable[str]) -> str:

@@ -63,6 +63,8 @@ def read_row(path: Path) -> tuple[Row, dict[str, int] | int]:
     row = build(Row, table, f"{path.name}: ")
     if not row.settings:
         raise ConfigurationError(f"{path}: names no settings")
+    if row.peer and max(counts) > 1:
+        raise ConfigurationError(f"{path}: peers have no seeds; set seeds to 1")
     _refuse_unknown(path, "score", row.score, SCORED)
     _refuse_unknown(path, "seeds", seeds if isinstance(seeds, dict) else [], row.settings)
     _refuse_unknown(path, "against", row.against, sorted(other.stem for other in path.parent.glob("*.toml")))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +22,17 @@ import torch
 from ..configuration import ConfigurationError, as_table
 from ..corpus.conllu import read, read_all, write
 from ..corpus.files import replacing
+from ..corpus.splits import spread
 from ..evaluation import break_down, score, sentence_counts
 from ..learning.config import Config, configure, settled
 from ..learning.observer import Observer
+from ..learning.self_training import FIRST_STEP
 from ..learning.training import train
 from ..parser import Parser
 from . import peers
 from .rows import Task
 from .same import same_run
-from .settings import PARTS, Files, copy, prepare, read_setting
+from .settings import MADE_FROM, PARTS, Files, copy, made_from, prepare, read_setting
 
 
 def result_path(task: Task, results: Path) -> Path:
@@ -36,10 +41,13 @@ def result_path(task: Task, results: Path) -> Path:
 
 def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | None = None) -> Path:
     """Do a run from wherever it was left; its result is written at the end, at once."""
-    place = work / "runs" / task.name
-    place.mkdir(parents=True, exist_ok=True)
     setting = task.path.parent.parent / "settings" / f"{task.setting}.toml"
     files = prepare(setting, data, work / "settings" / task.setting)
+    place = work / "runs" / task.name
+    if made_from(place) != files.identity:  # a model of other data must not be taken for this one's
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        (place / MADE_FROM).write_text(files.identity, encoding="utf-8")
     for part in ("dev", *task.row.score):
         if not getattr(files, part).exists():
             raise ConfigurationError(f"{setting}: names no files under {part}, which {task.path.name} needs")
@@ -91,14 +99,15 @@ def _write(task: Task, content: dict[str, Any], results: Path) -> Path:
 def _train(task: Task, config: Config, files: Files, place: Path, observer: Observer | None) -> dict[str, Any]:
     """Train this project's parser, and parse what is to be scored into files."""
     parser = train(config, resume=True, observer=observer)
-    seconds = {"training": _seconds(place / "model")}
+    history = _history(place / "model")
+    seconds = {"training": parser.metrics.get(FIRST_STEP, {}).get("seconds", 0.0) + history[-1]["seconds"]}
     for part in task.row.score:
         seconds[f"parsing {part}"] = _parse(parser, getattr(files, part), place / f"{part}.conllu")
     return {
         "seconds": seconds,
         "best": parser.metrics.get("best"),
         "autoencoder": parser.metrics.get("autoencoder"),
-        "history": _history(place / "model"),
+        "history": history,
     }
 
 
@@ -118,8 +127,10 @@ def _trees(task: Task, files: Files, place: Path) -> Path:
     """The trees to learn from: all of the setting, or some of them."""
     if not task.row.trees:
         return files.labeled
-    every = max(1, sum(1 for _ in read(files.labeled, "conllu")) // task.row.trees)
-    copy([files.labeled], place / "trees.conllu", every, task.row.trees)
+    count = sum(1 for _ in read(files.labeled, "conllu"))
+    if task.row.trees > count:
+        raise ConfigurationError(f"{task.path}: wants {task.row.trees} trees, and {task.setting} has {count}")
+    copy([files.labeled], place / "trees.conllu", set(spread(task.row.trees, count)))
     return place / "trees.conllu"
 
 
@@ -144,7 +155,7 @@ def configuration(task: Task, files: Files, setting: Path, work: Path, place: Pa
     if row.raw:
         data["raw"] = [str(path) for path in files.raw]
     if row.vectors:
-        data["vectors"] = str(vectors(setting, files, work / "vectors" / f"{task.setting}.vec.gz"))
+        data["vectors"] = str(vectors(setting, files, work / "settings" / task.setting / "words.vec.gz"))
     return configure(row.preset, assignments=row.set, data=data, train={"seed": task.seed})
 
 
@@ -155,15 +166,16 @@ def vectors(setting: Path, files: Files, target: Path) -> Path:
     how = read_setting(setting)[0].vectors.split()
     if not how:
         raise ConfigurationError(f"{setting}: names no vectors, which this row needs")
-    target.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "softparse", "vectors", *how]
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         if how[0] == "train":
             made = Path(folder) / target.name
-            subprocess.run([*command, str(files.labeled), *map(str, files.raw), "-o", str(made)], check=True)
+            command += [str(files.labeled), *map(str, files.raw), "-o", str(made)]
         else:
             made = Path(folder) / f"{how[1]}.vec.gz"
-            subprocess.run([*command, "-o", folder], check=True)
+            command += ["-o", folder]
+        if subprocess.run(command, check=False).returncode:
+            raise ConfigurationError(f"{setting}: there are no vectors; what their command said is above")
         os.replace(made, target)
     return target
 
@@ -191,11 +203,6 @@ def parses(path: Path) -> list[tuple[str, str]]:
     return [(" ".join(map(str, sentence.heads)), "\t".join(sentence.labels)) for sentence in read(path, "conllu")]
 
 
-def _seconds(model: Path) -> float:
-    history = _history(model)
-    return history[-1]["seconds"] if history else 0.0
-
-
 def _history(model: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (model / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
 
@@ -207,7 +214,19 @@ def _without_paths(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("softparse", "torch", "numpy", "numba")}
+    """Of what a result depends on; `code` is a digest of the rooms of this package that training goes through."""
+    found = {name: importlib.metadata.version(name) for name in ("softparse", "torch", "numpy", "numba")}
+    return found | {"code": _code()}
+
+
+@cache
+def _code() -> str:
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for room in ("corpus", "evaluation", "learning", "model", "parser", "trees"):
+        for path in sorted(path for kind in ("py", "toml") for path in (package / room).rglob(f"*.{kind}")):
+            digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def machine() -> dict[str, Any]:

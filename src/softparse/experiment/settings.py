@@ -22,7 +22,7 @@ import contextlib
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,6 +57,7 @@ class Files:
     test: Path
     raw: list[Path]
     checksums: dict[str, str]
+    identity: str  # of all of them: the public files, and how they were split
 
 
 def read_setting(path: Path) -> tuple[Setting, dict[str, str]]:
@@ -74,12 +75,13 @@ def prepare(path: Path, data: Path, folder: Path) -> Files:
     setting, checksums = read_setting(path)
     names = [*setting.train, *setting.dev, *setting.test, *setting.raw]
     found = {name: _checked(data / name, checksums.get(name), setting) for name in names}
-    if not folder.exists() or _made_from(folder) != _identity(setting, found):
+    identity = _identity(setting, found)
+    if not folder.exists() or made_from(folder) != identity:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as name:  # complete when it has its name
             made = Path(name) / "made"
             _split(setting, data, made)
-            (made / MADE_FROM).write_text(_identity(setting, found), encoding="utf-8")
+            (made / MADE_FROM).write_text(identity, encoding="utf-8")
             with contextlib.suppress(OSError):  # other files, or older ones, were here
                 folder.rename(Path(name) / "old")
             with contextlib.suppress(OSError):  # another run has made it meanwhile
@@ -87,15 +89,17 @@ def prepare(path: Path, data: Path, folder: Path) -> Files:
     raw = [folder / "raw.conllu"] if setting.scheme == "modulo" else []
     raw += [data / name for name in setting.raw]
     labeled, dev, test = (folder / f"{part}.conllu" for part in PARTS)
-    return Files(labeled, dev, test, raw, found)
+    return Files(labeled, dev, test, raw, found, identity)
 
 
 def _identity(setting: Setting, checksums: dict[str, str]) -> str:
     """What the files of a setting depend on."""
-    return json.dumps({"scheme": setting.scheme, "files": [setting.train, setting.dev, setting.test], **checksums})
+    made = {"scheme": setting.scheme, "files": [setting.train, setting.dev, setting.test], "vectors": setting.vectors}
+    return json.dumps(made | checksums)
 
 
-def _made_from(folder: Path) -> str | None:
+def made_from(folder: Path) -> str | None:
+    """The identity of the data that a folder was made from."""
     with contextlib.suppress(OSError):
         return (folder / MADE_FROM).read_text(encoding="utf-8")
     return None
@@ -125,11 +129,11 @@ def _split(setting: Setting, data: Path, folder: Path) -> None:
             copy([data / name for name in names], folder / f"{part}.conllu")
 
 
-def copy(paths: list[Path], target: Path, every: int = 1, most: int | None = None) -> None:
-    """The sentences of files in one, or only every so-many-th of them, and at most a number."""
+def copy(paths: list[Path], target: Path, places: Collection[int] | None = None) -> None:
+    """The sentences of files in one, or only those at some places."""
     with replacing(target) as file:
-        for number, sentence in enumerate(read_all(paths, "conllu")):
-            if number % every == 0 and (most is None or number // every < most):
+        for place, sentence in enumerate(read_all(paths, "conllu")):
+            if places is None or place in places:
                 file.write(write(sentence))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..configuration import ConfigurationError
 
 Result = dict[str, Any]
-KEYS = {"table", "row", "title", "setting", "seed", "options", "scores", "data"}
+KEYS = {"table", "row", "title", "setting", "seed", "options", "scores", "data", "sizes", "seconds", "machine"}
 
 
 @dataclass

@@ -14,6 +14,7 @@ from ..corpus.problems import CorpusError, Problem
 from ..corpus.projectivity import crossing, is_projective, lift
 from ..corpus.raw_survey import Survey, doubts, survey
 from ..corpus.sentence import Sentence
+from ..corpus.splits import spread
 from ..evaluation.baselines import branching_scores
 from .config import DataConfig
 
@@ -127,7 +128,7 @@ def held_out(sentences: Sequence[Sentence], part: float) -> tuple[list[Sentence]
     if part <= 0 or len(sentences) < FEWEST_FOR_HOLDING_OUT:
         return list(sentences), []
     number = max(1, min(MOST_HELD_OUT, round(len(sentences) * part)))
-    chosen = {(2 * place + 1) * len(sentences) // (2 * number) for place in range(number)}
+    chosen = set(spread(number, len(sentences)))
     return (
         [sentence for place, sentence in enumerate(sentences) if place not in chosen],
         [sentence for place, sentence in enumerate(sentences) if place in chosen],

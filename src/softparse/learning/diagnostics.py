@@ -21,6 +21,8 @@ from torch import Tensor
 
 from ..corpus.batches import Batch, batched
 from ..corpus.sentence import Sentence
+from ..corpus.splits import spread
+from ..model.evaluating import evaluating
 from ..model.generative import Generative
 from ..model.posterior import Gaussian
 from ..parser import Parser
@@ -42,24 +44,19 @@ def diagnose(
     chosen = _chosen(sentences)
     if not chosen:
         return {}
-    training = parser.network.training, generative.training
-    parser.network.eval()
-    generative.eval()
     generator = torch.Generator().manual_seed(seed)
     totals: dict[str, float] = {}
-    for reading, gold in _readings(parser, chosen):
-        gaussian = generative.gaussian(reading.encoded, reading.batch.lengths)
-        _add(totals, _bounds(generative, reading, prior, gaussian, generator))
-        _add(totals, _perplexities(generative, reading, gold, gaussian, generator))
-    parser.network.train(training[0])
-    generative.train(training[1])
+    with evaluating(parser.network, generative):
+        for reading, gold in _readings(parser, chosen):
+            gaussian = generative.gaussian(reading.encoded, reading.batch.lengths)
+            _add(totals, _bounds(generative, reading, prior, gaussian, generator))
+            _add(totals, _perplexities(generative, reading, gold, gaussian, generator))
     return _report(totals, len(chosen))
 
 
 def _chosen(sentences: Sequence[Sentence]) -> list[Sentence]:
     usable = [sentence for sentence in sentences if len(sentence) and min(sentence.heads) >= 0]
-    step = max(1, len(usable) // SENTENCES)
-    return usable[::step][:SENTENCES]
+    return [usable[place] for place in spread(SENTENCES, len(usable))]
 
 
 def _readings(parser: Parser, sentences: Sequence[Sentence]) -> Iterator[tuple[Reading, Tensor]]:

@@ -1,0 +1,67 @@
+"""Do results belong together? Runs of a row should have been made alike, and as the row says now.
+
+Settings that only one of two results knows do not count: the other may be older.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..configuration import as_table
+from ..learning.config import configure, settled
+from .rows import Task
+from .tables import Result, cells
+
+OPTIONS = ("raw", "vectors", "trees", "peer")  # of a row, which its configuration does not tell
+SHOWN = 5
+
+
+def mixed(results: Iterable[Result]) -> list[str]:
+    """What the runs behind one number do not agree about, a line for each such number."""
+    found = []
+    for (row, setting), cell in cells(results).items():
+        first = _told(cell.results[0])
+        different = [name for other in cell.results[1:] for name in contradictions(first, _told(other))]
+        if different:
+            found.append(f"{row}, {setting}: its runs differ in {_listed(different)}")
+    return found
+
+
+def outdated(task: Task, result: Result) -> list[str]:
+    """Settings in which a result differs from what its row says now."""
+    row = task.row
+    now: dict[str, Any] = {"options": {name: getattr(row, name) for name in OPTIONS}}
+    if not row.peer:
+        data = {"train": ["trees"], "raw": ["text"] if row.raw else []}
+        now["config"] = as_table(settled(configure(row.preset, assignments=row.set, data=data)))
+    return contradictions(_told(result), now)
+
+
+def contradictions(one: Any, other: Any, prefix: str = "") -> list[str]:
+    """Dotted names of what two nested tables both have, and not alike.
+
+    >>> contradictions({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 5, "c": 2}, "e": 4})
+    ['a.b']
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        both = [key for key in one if key in other]
+        return [name for key in both for name in contradictions(one[key], other[key], f"{prefix}{key}.")]
+    return [] if one == other else [prefix.rstrip(".")]
+
+
+def _told(result: Result) -> dict[str, Any]:
+    """What a result says about how it was made, without its seed and machine."""
+    config = {name: value for name, value in result.get("config", {}).items() if name != "data"}
+    if "train" in config:
+        config["train"] = {
+            name: value for name, value in config["train"].items() if name not in ("seed", "threads", "device")
+        }
+    options = {name: value for name, value in result["options"].items() if name in OPTIONS}
+    return {"options": options, "config": config, "checksums": result["data"]}
+
+
+def _listed(names: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    more = f" and {len(distinct) - SHOWN} more" if len(distinct) > SHOWN else ""
+    return ", ".join(distinct[:SHOWN]) + more
