@@ -53,7 +53,7 @@ def make(arguments: argparse.Namespace, assignments: list[str], raw: bool) -> Lo
     config = settled(configure(assignments=[*FROM_THE_START, *arguments.assignments, *assignments], data=data))
     found = load(config.data, config.decoding.single_root, lambda message: None)
     parser = make_parser(config, found, Observer())
-    return Loop(parser, found, config, Group(), Observer(), make_unlabelled(config, found, parser))
+    return Loop(parser, found, config, Group(), Observer(), make_unlabelled(config, found, parser, Observer()))
 
 
 def timed(loop: Loop, updates: list[Update]) -> float:

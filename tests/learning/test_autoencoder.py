@@ -168,7 +168,7 @@ def test_partial_trees_count_like_raw_sentences_and_whole_ones_by_themselves(lab
     settings = {"labelled": labelled, "raw": raw, "labelled_from": 1, "raw_from": 2, "kl_trees": 0.5}
     config = build(Config, {"objective": {**settings, "estimator": "marginals"}})
     autoencoder = Autoencoder(config.objective, generative, None, 9)
-    objective = Objective(parser, config, Unlabelled(config.objective, None, autoencoder, 1), None, Clock())
+    objective = Objective(parser, config, Unlabelled(config.objective, None, autoencoder, 1, 9), None, Clock())
     whole = {"reconstruction", "kl_latent"} if labelled else set()
     partial = {"partial_reconstruction", "partial_kl_latent", "partial_kl_trees"} if raw else set()
     alone = {name: value for tree in trees for name, value in objective.learn([tree], [], (1, 1), 1).items()}
@@ -252,10 +252,10 @@ def test_bounds_against_the_likelihood():
 
 def test_few_trees_have_little_of_a_teacher():
     parser, generative = made("encoder")
-    config = ObjectiveConfig(teacher=1.0, teacher_from=1, teacher_trees=100)
+    config = ObjectiveConfig(teacher=1.0, teacher_from=1, enough_trees=100)
 
     def gradient(trees):
-        unlabelled = Unlabelled(config, None, Autoencoder(config, generative, None, 1), 1)
+        unlabelled = Unlabelled(config, None, Autoencoder(config, generative, None, 1), 1, 1)
         objective = Objective(parser, Config(objective=config), unlabelled, teacher, Clock(), trees)
         parser.network.zero_grad()
         objective.learn([], [TREES[0].words], (1.0, 1.0), 0)
@@ -329,7 +329,7 @@ def test_a_part_of_the_sentences_stands_for_all(which):
 
     def loss(part, trees):
         config = ObjectiveConfig(**{which: 1.0, f"{which}_part": part, f"{which}_from": 1})
-        unlabelled = Unlabelled(config, None, Autoencoder(config, generative, None, 1), 1)
+        unlabelled = Unlabelled(config, None, Autoencoder(config, generative, None, 1), 1, 1)
         objective = Objective(parser, Config(objective=config), unlabelled, parser.network, Clock())
         if which == "labelled":
             return objective.learn(trees, [], (1.0, 1.0), 0)["reconstruction"]

@@ -119,11 +119,25 @@ def test_terms_come_in_when_they_should(ambiguous, tmp_path):
 
 def test_few_trees_have_the_last_word(ambiguous, tmp_path):
     """There are 80 trees, and 100 would be enough: of 10 epochs 8 have raw text."""
-    more = ("train.epochs=10", "objective.teacher=1", "objective.raw_part=0", "objective.teacher_trees=100")
+    more = ("train.epochs=10", "objective.teacher=1", "objective.raw_part=0", "objective.enough_trees=100")
     train(configuration(ambiguous, tmp_path / "m", *RAW, *more))
     seen = [set(entry["losses"]) for entry in history(tmp_path / "m")]
     assert seen[7] == {"arcs", "labels", "reconstruction", "raw_reconstruction", "raw_teacher"}
     assert seen[8] == seen[9] == {"arcs", "labels"}
+
+
+def test_terms_that_come_too_late_for_few_trees_are_told(ambiguous):
+    warnings = []
+    observer = Observer()
+    observer.warn = warnings.append
+    few = ("objective.raw_part=0.3", "objective.enough_trees=1000", "train.epochs=6", "train.average=0.99")
+    terms = ("objective.teacher=1", "objective.teacher_from=4", *RAW)
+    train(configuration(ambiguous, "", *terms, *few), observer=observer)
+    (told,) = [warning for warning in warnings if "objective." in warning]
+    assert (
+        "objective.teacher would count from epoch 4 on, but with so few trees there is no raw text after epoch 2"
+        in told
+    )
 
 
 def test_with_all_weights_at_0_nothing_changes(ambiguous, tmp_path, monkeypatch):
@@ -290,6 +304,24 @@ def test_self_training_goes_on_after_its_first_step(ambiguous, tmp_path, monkeyp
     assert parser.metrics["data"]["parsed"] == 300
 
 
+def test_self_training_that_is_killed_while_it_cleans_up(ambiguous, tmp_path, monkeypatch):
+    config = configuration(ambiguous, tmp_path / "m", "method=self-training")
+
+    def failing(*arguments, **named):
+        raise RuntimeError("no more")
+
+    with monkeypatch.context() as context:
+        context.setattr(self_training.shutil, "rmtree", failing)
+        context.setattr(self_training.Path, "rename", failing)
+        with pytest.raises(RuntimeError, match="no more"):
+            train(config)
+    assert (tmp_path / "m.first").exists()
+    parser = train(config, resume=True)
+    assert parser.metrics["settings"]["method"] == "self-training"
+    assert parser.metrics["first_step"]["seconds"] > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
+
+
 def test_self_training_anew_takes_nothing_of_an_old_run(ambiguous, tmp_path, monkeypatch):
     def stopped(*arguments):
         raise RuntimeError("no more")
@@ -372,6 +404,7 @@ def test_presets_of_the_paper(ambiguous, tmp_path, preset):
     ("more", "message"),
     [
         (OFF, "learn nothing from raw text"),
+        ((*RAW, *READER, "generative.decoder.arcs=history"), "generative.decoder.arcs is of a decoder with an LSTM"),
         ((*RAW, "objective.raw_from=4"), "would count from epoch 4 on, but training ends after epoch 3"),
     ],
 )

@@ -7,21 +7,21 @@ import torch
 
 from softparse.evaluation.reliability import reliability
 from softparse.learning.temperature import Evidence, Labels, Trees, fitted
-from softparse.trees import ProjectiveTrees
+from softparse.trees import NonProjectiveTrees, ProjectiveTrees
 
 NO_LABELS = Labels(torch.zeros(0, 1), torch.zeros(0, dtype=torch.long))
 
 
-def drawn(scores, lengths, generator, single_root=True):
-    return ProjectiveTrees(scores, lengths, single_root=single_root).sample(generator=generator)
+def drawn(scores, lengths, generator, single_root=True, kind=ProjectiveTrees):
+    return kind(scores, lengths, single_root=single_root).sample(generator=generator)
 
 
-def made(number, size, generator, factor, single_root=True):
+def made(number, size, generator, factor, single_root=True, kind=ProjectiveTrees):
     """Trees that were drawn from scores, with the scores multiplied by a factor."""
     scores = 2 * torch.randn(number, size + 1, size + 1, generator=generator)
     lengths = torch.randint(1, size + 1, (number,), generator=generator)
-    heads = drawn(scores, lengths, generator, single_root)
-    return Trees(scores * factor, lengths, heads, False, single_root)
+    heads = drawn(scores, lengths, generator, single_root, kind)
+    return Trees(scores * factor, lengths, heads, False, single_root, kind)
 
 
 def error_of_arcs(trees, temperature):
@@ -45,10 +45,12 @@ def test_the_temperature_of_samples_is_found(generator, single_root, factor):
     assert found.arc_loss(temperature) < found.arc_loss(1.0)
 
 
-def test_it_is_the_likeliest_one(generator):
-    trees = made(300, 6, generator, 3.0)
+@pytest.mark.parametrize("kind", [ProjectiveTrees, NonProjectiveTrees])
+def test_it_is_the_likeliest_one(generator, kind):
+    trees = made(300, 6, generator, 3.0, kind=kind)
     found = Evidence([trees], NO_LABELS, int(trees.lengths.sum()))
     best = found.of_arcs()
+    assert best == pytest.approx(3.0, rel=0.15)
     assert found.arc_loss(best) < min(found.arc_loss(best * 1.01), found.arc_loss(best / 1.01))
     grid = [found.arc_loss(math.exp(place / 20)) for place in range(-40, 41)]
     assert found.arc_loss(best) <= min(grid)

@@ -12,6 +12,7 @@ import torch
 
 import softparse
 from softparse.corpus.conllu import read
+from softparse.corpus.problems import CorpusError
 from softparse.learning.config import configure
 from softparse.learning.data import held_out
 from softparse.learning.loop import Interrupted, evaluated
@@ -214,6 +215,24 @@ def test_vectors(treebanks, tmp_path):
     assert set(train(config).vector_words) == set(words)
 
 
+def test_other_vectors_are_not_resumed(treebanks, tmp_path):
+    file = tmp_path / "v.vec"
+    file.write_text("the 1 2 3\ndog 4 5 6\n")
+    config = small(treebanks, tmp_path / "model", vectors=str(file))
+    with pytest.raises(Interrupted):
+        train(config, observer=StopAt(2))
+    file.write_text("the 1 2 3\ndog 4 5 7\n")
+    with pytest.raises(ModelError, match="have changed since"):
+        train(config, resume=True)
+
+
+@pytest.mark.parametrize("rows", ["the 0 0\ndog 0 0\n", "the 2\n"])
+def test_vectors_that_do_not_differ(treebanks, tmp_path, rows):
+    (tmp_path / "v.vec").write_text(rows)
+    with pytest.raises(CorpusError, match="all numbers are the same"):
+        train(small(treebanks, "", vectors=str(tmp_path / "v.vec")))
+
+
 def test_held_out_part():
     numbers = list(range(100))
     rest, held = held_out(numbers, 0.1)
@@ -233,6 +252,31 @@ def test_without_dev_the_last_epoch_is_kept(treebanks, tmp_path):
 def test_patience(treebanks):
     parser = train(small(treebanks, "", "train.epochs=40", "train.patience=2", "train.learning_rate=0"))
     assert parser.metrics["best"]["epoch"] == 1  # nothing can get better
+
+
+def test_dev_without_labels(treebanks, tmp_path):
+    """LAS would be 0 in all epochs, and the first one the best."""
+    columns = [line.split("\t") for line in treebank(40, seed=7).splitlines()]
+    bare = ["\t".join([*row[:7], "_", *row[8:]]) if len(row) > 1 else row[0] for row in columns]
+    (tmp_path / "dev.conllu").write_text("\n".join(bare) + "\n\n")
+    warnings = []
+    observer = Observer()
+    observer.warn = warnings.append
+    data = {"train": [str(treebanks / "train.conllu")], "dev": [str(tmp_path / "dev.conllu")]}
+    parser = train(configure(assignments=[*SMALL, "train.epochs=6"], data=data), observer=observer)
+    assert "dev has none of the labels that the trees have" in warnings[-1]
+    best = parser.metrics["best"]
+    assert best["epoch"] > 1
+    assert best["dev"]["uas"] > 85
+    assert best["dev"]["las"] == 0
+
+
+def test_a_run_of_few_updates_keeps_what_it_learnt(treebanks):
+    """The average of the weights, which is what is kept, is not taken at every step."""
+    once = ("train.epochs=1", "train.batch_words=100000", "train.batch_sentences=100000", "train.epoch_batches=0")
+    before = train(small(treebanks, "", *once, "train.learning_rate=0")).network.state_dict()
+    after = train(small(treebanks, "", *once, "train.warmup=0")).network.state_dict()
+    assert any(not torch.equal(before[name], after[name]) for name in before)
 
 
 def test_labels_that_only_dev_has(treebanks, tmp_path):

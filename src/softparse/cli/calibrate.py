@@ -24,7 +24,7 @@ def calibrate(model: str, trees: str, test: str | None, picture: str | None, as_
     """Fit a model's temperatures on trees that it was not trained on, so that its probabilities mean what they say.
 
     Shows how often predictions of a probability are right, before and after, and stores the temperatures in the model.
-    The best tree of a sentence stays the same.
+    The most probable tree of a sentence stays the same.
     """
     from ..corpus.files import name_of, written
     from ..learning.calibration import calibrate as fit

@@ -47,7 +47,7 @@ def survey(
         if longest and len(words) > longest:
             result.left_out += 1
             continue
-        checksum.update("\x1f".join([*words, ""]).encode())
+        checksum.update("\x1f".join([*words, "\n"]).encode())
         result.sentences += 1
         result.words += len(words)
         result.recurring += len(words) > SHORT and tuple(words) in known

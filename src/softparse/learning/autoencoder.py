@@ -41,18 +41,17 @@ class ObjectiveConfig:
     labelled_part: float = at_least(1.0, 0.01)  # of the sentences with trees, others every time, to save time
     raw: float = at_least(0.0, 0.0)
     kl_latent: float = at_least(0.01, 0.0)
-    kl_trees: float | None = None
+    kl_trees: float | None = at_least(None, 0.0)
     kl_annealing: int = at_least(0, 0)  # epochs in which the weights of the divergences rise from 0
     prior: str = "uniform"  # uniform, trees (estimated from the labelled ones), or a file of preferences
     teacher: float = at_least(0.0, 0.0)  # weight of agreeing with the averaged model on raw sentences
-    # So many trees it takes for the teacher to count in full, and as it is. With fewer it counts in proportion, and its
-    # beliefs are sharpened, down to this temperature: the parser sees sentences through dropout, and so believes a
-    # little less than its teacher does, who follows it; without trees enough to hold against that, the two lose all
-    # their beliefs together.
-    teacher_trees: int = at_least(0, 0)
+    # So many trees are enough to hold against raw text. With fewer the teacher counts in proportion, and its beliefs
+    # are sharpened, down to this temperature: the parser sees sentences through dropout, and so believes a little less
+    # than its teacher does, who follows it; without trees enough, the two lose all their beliefs together.
+    enough_trees: int = at_least(0, 0)
     teacher_temperature: float = at_least(1.0, 1e-2)
     teacher_part: float = at_least(1.0, 0.01)  # of them, to save time
-    # This part of the epochs has raw sentences where there are hardly any trees; from `teacher_trees` on all have them.
+    # This part of the epochs has raw sentences where there are hardly any trees; from `enough_trees` on all have them.
     # Few trees are soon known by heart, and nothing holds against raw text then: so they have the last word.
     raw_part: float = at_least(1.0, 0.0)
     # The first epochs with these terms.
@@ -70,7 +69,7 @@ class ObjectiveConfig:
     noise: str = choice("gumbel", "sum-of-gamma", "none")
     samples: int = at_least(1, 1)
     temperature: float = at_least(1.0, 1e-3)
-    last_temperature: float = at_least(0.0, 0.0)  # reached in the last epoch, step by step; 0 is no change
+    last_temperature: float = at_least(0.0, 0.0)  # reached in the last epoch with raw text; 0 is no change
 
     @property
     def is_generative(self) -> bool:
@@ -83,7 +82,7 @@ class ObjectiveConfig:
     def teacher_for(self, trees: int) -> tuple[float, float]:
         """Weight and temperature of the teacher with so many trees to learn from.
 
-        >>> objective = ObjectiveConfig(teacher=2.0, teacher_trees=1000, teacher_temperature=0.5)
+        >>> objective = ObjectiveConfig(teacher=2.0, enough_trees=1000, teacher_temperature=0.5)
         >>> [objective.teacher_for(trees) for trees in (200, 1000, 5000)]
         [(0.4, 0.6), (2.0, 1.0), (2.0, 1.0)]
         """
@@ -93,7 +92,7 @@ class ObjectiveConfig:
     def raw_until(self, trees: int, epochs: int) -> int:
         """The number of epochs after which there are only trees to learn from.
 
-        >>> objective = ObjectiveConfig(teacher_trees=1000, raw_part=0.2)
+        >>> objective = ObjectiveConfig(enough_trees=1000, raw_part=0.2)
         >>> [objective.raw_until(trees, 30) for trees in (0, 1, 500, 1000, 5000)]
         [30, 6, 18, 30, 30]
         """
@@ -104,7 +103,7 @@ class ObjectiveConfig:
 
     def _enough(self, trees: int) -> float:
         """The part that these are of as many trees as raw text needs beside it."""
-        return min(1.0, trees / self.teacher_trees) if self.teacher_trees else 1.0
+        return min(1.0, trees / self.enough_trees) if self.enough_trees else 1.0
 
     @property
     def tree_weight(self) -> float:
@@ -122,13 +121,22 @@ class ObjectiveConfig:
     def has_teacher(self, epoch: int) -> bool:
         return self.teacher > 0 and epoch + 1 >= self.teacher_from
 
+    def later_than(self, epoch: int) -> list[str]:
+        """Terms with a weight that count after this epoch (from 1) only.
+
+        >>> ObjectiveConfig(raw=1.0, raw_from=7, teacher=1.0, teacher_from=4).later_than(5)
+        ['raw']
+        """
+        starts = {"labelled": self.labelled_from, "raw": self.raw_from, "teacher": self.teacher_from}
+        return [name for name, first in starts.items() if getattr(self, name) > 0 and first > epoch]
+
     def annealed(self, epoch: int, first: int) -> float:
         """What the weights of the divergences are multiplied by, where they count from epoch `first` (from 1) on."""
         return min(1.0, (epoch + 2 - first) / (self.kl_annealing + 1)) if self.kl_annealing else 1.0
 
-    def temperature_at(self, epoch: int, epochs: int) -> float:
-        """Falls (or rises) geometrically from the first epoch with raw text to the last one."""
-        steps = epochs - self.raw_from
+    def temperature_at(self, epoch: int, until: int) -> float:
+        """Falls (or rises) geometrically from the first epoch with raw text to the last one, the `until`-th."""
+        steps = until - self.raw_from
         if not self.last_temperature or steps <= 0:
             return self.temperature
         part = min(1.0, max(0, epoch + 1 - self.raw_from) / steps)
@@ -138,8 +146,9 @@ class ObjectiveConfig:
 class Autoencoder:
     """The generative model with the parser as its encoder, and what it adds to the losses of a batch."""
 
-    def __init__(self, config: ObjectiveConfig, generative: Generative, prior: Prior | None, epochs: int):
-        self.config, self.generative, self.prior, self.epochs = config, generative, prior, epochs
+    def __init__(self, config: ObjectiveConfig, generative: Generative, prior: Prior | None, until: int):
+        self.config, self.generative, self.prior = config, generative, prior
+        self.until = until  # the number of epochs after which there is no raw text any more
 
     def labelled(self, reading: Reading, epoch: int) -> Terms:
         """Terms of sentences with whole trees."""
@@ -163,7 +172,7 @@ class Autoencoder:
         latent, terms = self._latent(reading, epoch, config.raw_from)
         expected = expectation(
             trees, lambda soft: self._loss(reading, soft, latent), config.estimator, samples=config.samples,
-            noise=config.noise, temperature=config.temperature_at(epoch, self.epochs),
+            noise=config.noise, temperature=config.temperature_at(epoch, self.until),
         )  # fmt: skip
         terms["reconstruction"] = Term(expected.sum())
         if config.tree_weight > 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -134,13 +135,24 @@ def doubts(config: Config) -> list[str]:
             "these settings learn nothing from raw text; set objective.raw or objective.teacher above 0, and "
             "objective.raw_sentences, or another preset"
         ]
-    starts = {"labelled": objective.labelled_from, "raw": objective.raw_from, "teacher": objective.teacher_from}
-    return [
-        f"objective.{name} would count from epoch {first} on, but training ends after epoch {epochs}; "
-        f"lower objective.{name}_from"
-        for name, first in starts.items()
-        if getattr(objective, name) > 0 and first > epochs
+    unused = [
+        f"generative.{name} is of a decoder with an LSTM of its own (generative.states=own), and has no effect here"
+        for name in UNUSED_BY_THE_ENCODER
+        if config.generative.states == "encoder" and _differs(config.generative, GenerativeConfig(), name)
     ]
+    return unused + [
+        f"objective.{name} would count from epoch {getattr(objective, f'{name}_from')} on, but training ends after "
+        f"epoch {epochs}; lower objective.{name}_from"
+        for name in objective.later_than(epochs)
+    ]
+
+
+# Settings of a decoder that reads with an LSTM of its own, not with the parser's encoder.
+UNUSED_BY_THE_ENCODER = ("inputs", "dimension", "decoder.arcs", "decoder.states")
+
+
+def _differs(one: Any, other: Any, name: str) -> bool:
+    return attrgetter(name)(one) != attrgetter(name)(other)
 
 
 DEFAULT = "default"

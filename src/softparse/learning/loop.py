@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ..configuration import ConfigurationError
 from ..corpus.batches import batched
+from ..corpus.projectivity import split_label
 from ..corpus.sentence import Sentence
+from ..evaluation.relations import universal
 from ..evaluation.scores import score
 from ..model.generative import Generative
 from ..model.table import Table
@@ -76,6 +78,9 @@ class Loop:
         self.tables = [module for module in self.networks.modules() if isinstance(module, Table)]
         self.optimizer = optimizer(self.config, self.parameters, self.tables)
         self.average = Average(self.networks, self.config.average) if self.config.average else None
+        self.measure = measure(parser.vocabulary.labels, self.dev)
+        if self.dev and parser.vocabulary.labels and self.measure == "uas":
+            observer.warn("dev has none of the labels that the trees have: the best epoch is the one with the best UAS")
         self.progress = Progress()
         self.clock = Clock()
         self.teacher = self._teacher()
@@ -210,8 +215,7 @@ class Loop:
         is_last = progress.epoch + 1 == self.config.epochs
         is_due = bool(self.dev) and ((progress.epoch + 1) % self.config.evaluate_every == 0 or is_last)
         record = self.group.from_first(self._record(is_due) if self.group.is_first else None)
-        measure = "las" if self.parser.vocabulary.labels else "uas"
-        value = record["dev"][measure] if is_due else -math.inf
+        value = record["dev"][self.measure] if is_due else -math.inf
         record["is_best"] = value > progress.best or not self.dev
         if record["is_best"]:
             progress.best, progress.best_record, progress.since_best = value, record, 0
@@ -268,7 +272,7 @@ class Loop:
 
     def state_dict(self) -> dict[str, Any]:
         self._require_finite_weights()
-        random = self.group.gathered(torch.get_rng_state())
+        random = self.group.gathered(self._random_states())
         return {
             "networks": {name: tensor.cpu() for name, tensor in self.networks.state_dict().items()},
             "average": self.average.state_dict() if self.average else None,
@@ -287,7 +291,27 @@ class Loop:
         self.optimizer.load_state_dict(state["optimizer"])
         self.progress = Progress(**state["progress"])
         if self.group.rank < len(state["random"]):
-            torch.set_rng_state(state["random"][self.group.rank])
+            here, *there = state["random"][self.group.rank]
+            torch.set_rng_state(here)
+            if there and self.parser.device.type == "cuda":  # where dropout and noise are drawn then
+                torch.cuda.set_rng_state(there[0], self.parser.device)
+
+    def _random_states(self) -> list[Tensor]:
+        states = [torch.get_rng_state()]
+        if self.parser.device.type == "cuda":
+            states.append(torch.cuda.get_rng_state(self.parser.device))
+        return states
+
+
+def measure(labels: Sequence[str], dev: Sequence[Sentence]) -> str:
+    """By which the best epoch is chosen: LAS, where the parser can get a label right.
+
+    >>> sentence = Sentence.from_words(["hello"])
+    >>> measure(["root"], [sentence.with_tree([0], ["root"])]), measure(["root"], [sentence.with_tree([0], ["_"])])
+    ('las', 'uas')
+    """
+    known = {universal(split_label(label)[0]) for label in labels}
+    return "las" if any(universal(label) in known for sentence in dev for label in sentence.labels) else "uas"
 
 
 def evaluated(parser: Parser, sentences: Sequence[Sentence]) -> dict[str, float]:

@@ -116,7 +116,10 @@ def _vectors(
         observer.warn(f"{config.data.vectors}: only {covered:.0%} of the word forms have a vector; "
                       "is it the right language?")  # fmt: skip
     vectors = torch.from_numpy(found.matrix)
-    return found.words, vectors / vectors.std()  # so that all files have the same scale
+    scale = vectors.std(correction=0)
+    if not 0 < scale < torch.inf:
+        raise CorpusError(f"{config.data.vectors}: all numbers are the same, or not numbers; vectors have to differ")
+    return found.words, vectors / scale  # so that all files have the same scale
 
 
 def _warn_of_rows(vectors: Vectors, path: str, observer: Observer) -> None:

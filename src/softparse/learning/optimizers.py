@@ -64,7 +64,7 @@ class Average:
     @torch.no_grad()
     def update(self) -> None:
         self.updates += 1
-        if self.updates % self.EVERY:
+        if self.updates % self.EVERY and self.updates > self.EVERY:  # a short run has an average, too
             return
         decay = min(self.decay**self.EVERY, self.updates / (self.updates + 9))  # the first weights are no good
         parameters = [parameter.detach() for parameter in self.network.parameters()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import torch
@@ -18,6 +17,7 @@ from .autoencoder import Autoencoder
 from .config import Config
 from .data import Data
 from .new_parser import known_words
+from .observer import Observer
 from .plan import RawBatches, passes
 from .priors import Prior, estimated, read_prior
 from .unlabelled import Unlabelled
@@ -25,12 +25,12 @@ from .unlabelled import Unlabelled
 MOST_WITHOUT_TREES = 20_000  # raw sentences in an epoch
 
 
-def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled | None:
+def make_unlabelled(config: Config, found: Data, parser: Parser, observer: Observer) -> Unlabelled | None:
     """What learns from raw text, if there is some and the objective asks for it."""
-    objective = config.objective
+    objective, epochs = config.objective, config.train.epochs
     if found.raw is None or not (objective.is_generative or objective.needs_raw):
         return None
-    raw = None
+    raw, until = None, epochs
     if objective.needs_raw:
         data, train = config.data, config.train
         stream = RawStream(found.raw_files, train.seed, data.raw_buffer, data.longest_raw)
@@ -41,6 +41,14 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
         sentences = max(1, round(objective.raw_batch * train.batch_sentences))
         words = max(1, round(objective.raw_batch * train.batch_words))
         raw = RawBatches(stream, number, sentences, words, train.seed)
+        until = objective.raw_until(len(found.train), epochs)
+        for name in objective.later_than(until):
+            if name != "labelled" and name not in objective.later_than(epochs):
+                observer.warn(
+                    f"objective.{name} would count from epoch {getattr(objective, f'{name}_from')} on, but with so few "
+                    f"trees there is no raw text after epoch {until}; lower objective.{name}_from, or raise "
+                    "train.epochs or objective.raw_part"
+                )
     autoencoder = None
     if objective.is_generative:
         has_all = config.data.vocabulary == "all"
@@ -50,8 +58,7 @@ def make_unlabelled(config: Config, found: Data, parser: Parser) -> Unlabelled |
             torch.manual_seed(config.train.seed + 1)
             generative = Generative(config.generative, parser.network, _counts(generated, found))
             generative.to(parser.device)
-        autoencoder = Autoencoder(objective, generative, make_prior(config, found), config.train.epochs)
-    until = objective.raw_until(len(found.train), config.train.epochs) if raw is not None else math.inf
+        autoencoder = Autoencoder(objective, generative, make_prior(config, found), until)
     return Unlabelled(objective, raw, autoencoder, config.train.seed, until)
 
 

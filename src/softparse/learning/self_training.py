@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +24,16 @@ from ..corpus.conllu import read, read_all, write
 from ..corpus.files import replacing
 from ..corpus.problems import CorpusError
 from ..corpus.sentence import Sentence
-from ..parser import Parser, folder
+from ..parser import Parser
 from . import state
 from .config import Config
 from .distributed import Group
 
 FEWEST_WORDS = 2  # a single word is always certain
-CERTAINTY = "certainty"
+CERTAINTY, FIRST_STEP = "certainty", "first_step"
 
-Run = Callable[[Config, bool], Parser]  # a run, which may replace what is there under its name
+# A run, which may replace what is there under its name, and whose model says more of itself than that run knows.
+Run = Callable[[Config, bool, Mapping[str, Any]], Parser]
 
 
 def first_step(output: str | Path) -> Path:
@@ -73,25 +75,29 @@ def _two_steps(
     )
     if not resume:
         by_first(forget)
-    parser = run(replace(supervised, data=replace(config.data, output=str(first))), False)
+    parser = run(replace(supervised, data=replace(config.data, output=str(first))), False, {})
 
     def parse() -> None:
         if not (resume and parsed.exists()):
             parse_raw(parser, replace(config, data=replace(config.data, raw=raw())), parsed)
 
     by_first(parse)
-    second = run(replace(supervised, data=replace(config.data, parsed=[str(parsed)])), True)
-    second.metrics["settings"] = json.loads(as_json(config))  # of both steps
+    both = {"settings": json.loads(as_json(config)), FIRST_STEP: {"seconds": _seconds(first)}}
+    second = run(replace(supervised, data=replace(config.data, parsed=[str(parsed)])), True, both)
 
     def clean() -> None:
-        if config.data.output:
-            folder.update_texts(second, place)
         parsed.unlink(missing_ok=True)
         if first.exists():  # a folder half deleted would be taken for something else
             shutil.rmtree(first.rename(first.with_name(f".{first.name}.old")), ignore_errors=True)
 
     by_first(clean)
     return second
+
+
+def _seconds(model: Path) -> float:
+    """Of training; parsing the raw text takes little beside it."""
+    lines = (model / state.HISTORY).read_text(encoding="utf-8").splitlines()
+    return float(json.loads(lines[-1])["seconds"]) if lines else 0.0
 
 
 def parse_raw(parser: Parser, config: Config, path: Path) -> None:

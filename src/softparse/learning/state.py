@@ -29,7 +29,7 @@ from ..parser import ModelError
 from .config import Config
 
 NAME, BEGUN, HISTORY, LOCK = "state.pt", "begun", "metrics.jsonl", "lock"
-FORMAT = 2
+FORMAT = 3
 UNIMPORTANT = ("save_seconds", "device")  # of the settings of training: they change nothing in the result
 
 
@@ -102,7 +102,7 @@ def load(output: str | Path, config: Config, fingerprint: str) -> dict[str, Any]
         raise ModelError(f"{path}: cannot be read ({type(error).__name__}); delete it to start anew") from None
     if content["format"] != FORMAT:
         raise ModelError(f"{path}: written by another release; finish the run with that one, or delete it")
-    different = differences(saved, config)
+    different = differences(saved, as_table(config))
     if different:
         raise ModelError(
             f"{path.parent}: was started with other settings ({', '.join(different[:5])}); "
@@ -124,8 +124,8 @@ def _text(config: Config) -> str:
     return json.dumps(table, sort_keys=True)
 
 
-def differences(saved: dict[str, Any], config: Config) -> list[str]:
+def differences(saved: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """Names of the settings that are others than those saved, of those that change the result."""
     unimportant = {f"train.{name}" for name in UNIMPORTANT}
     saved = merged(as_table(Config()), saved)  # it may be older than a setting
-    return [key for key in different_keys(saved, as_table(config)) if key not in unimportant]
+    return [key for key in different_keys(saved, wanted) if key not in unimportant]

@@ -21,8 +21,10 @@ from torch import Tensor
 
 from ..corpus.batches import Tree, batched
 from ..corpus.sentence import UNKNOWN
+from ..model.evaluating import evaluating
 from ..parser import Parser
-from ..trees import ProjectiveTrees
+from ..trees import NonProjectiveTrees, ProjectiveTrees
+from ..trees.distribution import TreeDistribution
 
 # How far from 0 to look for the root, in log β: temperatures between 1/16 and 16, few of which are more than 2 or so.
 PLACES = [power * math.log(2) for power in range(5)]
@@ -40,10 +42,11 @@ class Trees:
     heads: Tensor  # [B, n + 1]
     is_partial: bool
     single_root: bool
+    kind: type[TreeDistribution] = ProjectiveTrees
 
-    def at(self, inverse: float) -> ProjectiveTrees:
+    def at(self, inverse: float) -> TreeDistribution:
         scores = self.scores * inverse
-        return ProjectiveTrees(scores, self.lengths, single_root=self.single_root, validate_args=False)
+        return self.kind(scores, self.lengths, single_root=self.single_root, validate_args=False)
 
     def slope(self, inverse: float) -> float:
         trees = self.at(inverse)
@@ -54,7 +57,7 @@ class Trees:
             known = torch.where(self.heads >= 0, values, 0.0).sum(dtype=torch.float64)
         return float(self._expected(trees) - known)
 
-    def _expected(self, trees: ProjectiveTrees) -> Tensor:
+    def _expected(self, trees: TreeDistribution) -> Tensor:
         return (trees.marginals * self.scores).sum(dtype=torch.float64)
 
     def log_likelihood(self, inverse: float) -> float:
@@ -106,25 +109,24 @@ class Evidence:
 @torch.inference_mode()
 def evidence(parser: Parser, trees: Sequence[Tree]) -> Evidence:
     """Read sentences with projective trees, which may be partial."""
-    network = parser.network
-    was_training = network.training
-    network.eval()
+    network, decoding = parser.network, parser.config.decoding
+    kind = NonProjectiveTrees if decoding.method == "nonprojective" else ProjectiveTrees
     found: list[Trees] = []
     scores: list[Tensor] = []
     right: list[Tensor] = []
-    for is_partial in (False, True):
-        some = [tree for tree in trees if len(tree) and (UNKNOWN in tree.heads) == is_partial]
-        for places in batched([len(tree) for tree in some], BATCH_SENTENCES, BATCH_WORDS):
-            batch = parser.numbering.training_batch([some[place] for place in places]).to(parser.device)
-            assert batch.heads is not None
-            assert batch.labels is not None
-            views = network.views(batch)
-            arcs, lengths, heads = network.arc_scores(views).cpu(), batch.lengths.cpu(), batch.heads.cpu()
-            found.append(Trees(arcs, lengths, heads, is_partial, parser.config.decoding.single_root))
-            known = batch.labels >= 0
-            scores.append(network.label_scores(views, batch.heads)[known].cpu())
-            right.append(batch.labels[known].cpu())
-    network.train(was_training)
+    with evaluating(network):
+        for is_partial in (False, True):
+            some = [tree for tree in trees if len(tree) and (UNKNOWN in tree.heads) == is_partial]
+            for places in batched([len(tree) for tree in some], BATCH_SENTENCES, BATCH_WORDS):
+                batch = parser.numbering.training_batch([some[place] for place in places]).to(parser.device)
+                assert batch.heads is not None
+                assert batch.labels is not None
+                views = network.views(batch)
+                arcs, lengths, heads = network.arc_scores(views).cpu(), batch.lengths.cpu(), batch.heads.cpu()
+                found.append(Trees(arcs, lengths, heads, is_partial, decoding.single_root, kind))
+                known = batch.labels >= 0
+                scores.append(network.label_scores(views, batch.heads)[known].cpu())
+                right.append(batch.labels[known].cpu())
     labels = Labels(torch.cat(scores), torch.cat(right)) if right else Labels(torch.zeros(0, 1), torch.zeros(0).long())
     return Evidence(found, labels, sum(map(len, trees)))
 

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from ..configuration import ConfigurationError, as_json
-from ..corpus.vocabulary import Vocabulary
 from ..parser import ModelError, Parser, folder
 from ..parser.device import usable_device
 from ..parser.temperature import CALIBRATION
@@ -60,8 +59,9 @@ def train(
 
     texts = Texts(config, tokenizers, state.place(config.data.output) if config.data.output else None, watching.warn)
 
-    def run(config: Config, may_replace: bool = False) -> Parser:
-        return _run(config, resume, force or may_replace, watching, group, texts)
+    def run(config: Config, may_replace: bool = False, more: Mapping[str, Any] | None = None) -> Parser:
+        metrics = {"settings": json.loads(as_json(config)), **(more or {})}
+        return _run(config, resume, force or may_replace, watching, group, texts, metrics)
 
     is_orderly = False
     held = contextlib.ExitStack()
@@ -91,12 +91,15 @@ def _hold(output: str, held: contextlib.ExitStack) -> None:
         held.enter_context(state.alone(output))
 
 
-def _run(config: Config, resume: bool, force: bool, observer: Observer, group: Group, texts: Texts) -> Parser:
+def _run(
+    config: Config, resume: bool, force: bool, observer: Observer, group: Group, texts: Texts, metrics: dict[str, Any]
+) -> Parser:
+    """One run; `metrics` are what is known of it beforehand."""
     output = config.data.output
-    if output and not group.by_first(lambda: _begin(config, resume, force)):
+    if output and not group.by_first(lambda: _begin(output, metrics["settings"], resume, force)):
         return _complete(output, observer)
     with _settings(config, group):
-        return _train(config, resume, observer, group, texts)
+        return _train(config, resume, observer, group, texts, metrics)
 
 
 def _complete(output: str, observer: Observer) -> Parser:
@@ -113,7 +116,7 @@ def _is_done(config: Config, resume: bool, force: bool) -> bool:
     _refuse_to_replace(output, has_model, is_open, resume or force)
     is_done = resume and has_model and not is_open
     if is_done:
-        _refuse_other_settings(config)
+        _refuse_other_settings(output, json.loads(as_json(config)))
     return is_done
 
 
@@ -123,25 +126,23 @@ def _refuse_to_replace(output: str, has_model: bool, is_open: bool, is_allowed: 
         raise ModelError(f"{output}: there is {there} already; use --resume, --force or another name")
 
 
-def _refuse_other_settings(config: Config) -> None:
+def _refuse_other_settings(output: str, settings: dict[str, Any]) -> None:
     """What is complete was not trained with these settings, if they differ."""
-    output = config.data.output
-    different = state.differences(folder.load(output).metrics.get("settings", {}), config)
+    different = state.differences(folder.load(output).metrics.get("settings", {}), settings)
     if different:
         raise ModelError(f"{output}: training is complete, with other settings ({', '.join(different[:5])}); "
                          "use --force to train anew, or another name")  # fmt: skip
 
 
-def _begin(config: Config, resume: bool, force: bool) -> bool:
+def _begin(output: str, settings: dict[str, Any], resume: bool, force: bool) -> bool:
     """Make sure that the run may have its name, and that a kill from now on leaves no doubt whose name it is.
 
     Returns False if the run to resume is complete.
     """
-    output = config.data.output
     folder.refuse_other_content(output)
     is_open, has_model = state.is_open(output), folder.is_model(output)
     if resume and has_model and not is_open:
-        _refuse_other_settings(config)
+        _refuse_other_settings(output, settings)
         return False
     if not resume:
         _refuse_to_replace(output, has_model, is_open, force)
@@ -150,7 +151,9 @@ def _begin(config: Config, resume: bool, force: bool) -> bool:
     return True
 
 
-def _train(config: Config, resume: bool, observer: Observer, group: Group, texts: Texts) -> Parser:
+def _train(
+    config: Config, resume: bool, observer: Observer, group: Group, texts: Texts, metrics: dict[str, Any]
+) -> Parser:
     output = config.data.output
     has_begun_here = group.is_first and not resume
     with _taken_back_on_error(output if has_begun_here else ""):
@@ -161,10 +164,10 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group, texts
                 found.counts["raw"] = config.data.raw
             parser = make_parser(config, found, observer)
             parser.to(_device(config, group))
-            unlabelled = make_unlabelled(config, found, parser)
+            unlabelled = make_unlabelled(config, found, parser, observer)
             loop = Loop(parser, found, config, group, observer, unlabelled)
             autoencoder = unlabelled.autoencoder if unlabelled else None
-            fingerprint = _fingerprint(found, parser.vocabulary, autoencoder.prior if autoencoder else None)
+            fingerprint = _fingerprint(found, parser, autoencoder.prior if autoencoder else None)
             saved = state.load(output, config, fingerprint) if output and resume else None
     if group.size > 1:  # every process has made the same weights; their dropout differs from here on
         torch.manual_seed(config.train.seed + 7919 * (group.rank + 1))
@@ -173,12 +176,7 @@ def _train(config: Config, resume: bool, observer: Observer, group: Group, texts
     best: list[dict[str, Tensor]] = []
 
     def keep(record: Record) -> None:
-        parser.metrics = {
-            "best": record,
-            "data": found.counts,
-            "settings": json.loads(as_json(config)),
-            "processes": group.size,
-        }
+        parser.metrics = {"best": record, "data": found.counts, "processes": group.size, **metrics}
         best[:] = [{name: tensor.detach().clone() for name, tensor in loop.networks.state_dict().items()}]
         if output:
             is_begun = any(entry.get("is_best") for entry in loop.progress.history[:-1])
@@ -281,13 +279,16 @@ def _device(config: Config, group: Group) -> torch.device:
         raise ConfigurationError(f"train.device: {error}") from None
 
 
-def _fingerprint(found: data.Data, vocabulary: Vocabulary, prior: Prior | None) -> str:
+def _fingerprint(found: data.Data, parser: Parser, prior: Prior | None) -> str:
     digest = hashlib.sha256()
     for tree in (*found.train, *found.parsed):
         digest.update(repr((tree.words, tree.heads, tree.labels)).encode())
     for sentence in found.dev:
         digest.update(repr((sentence.words, sentence.heads, sentence.labels)).encode())
-    digest.update(repr(vocabulary.words).encode())
+    digest.update(repr(parser.vocabulary.words).encode())
+    if parser.vector_words:
+        digest.update(repr(parser.vector_words).encode())
+        digest.update(parser.network.words.vectors.cpu().numpy().tobytes())
     if found.raw is not None:
         digest.update(found.raw.checksum.encode())
     if prior is not None:

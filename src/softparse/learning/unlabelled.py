@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +19,7 @@ class Unlabelled:
         raw: RawBatches | None,
         autoencoder: Autoencoder | None,
         seed: int,
-        until: float = math.inf,
+        until: int,
     ):
         self.config, self.raw, self.autoencoder, self.seed = config, raw, autoencoder, seed
         self.until = until  # the first epoch, from 0, with nothing but trees again

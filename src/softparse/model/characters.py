@@ -15,7 +15,7 @@ from .highest import highest
 class CharacterConfig:
     encoder: str = choice("none", "convolution", "lstm")
     dimension: int = at_least(50, 1)  # of a character
-    output: int = at_least(100, 1)  # of a word
+    output: int = at_least(100, 2)  # of a word
     width: int = at_least(3, 1)  # letters under a filter of the convolution
     dropout: float = at_least(0.0, 0.0, below=1.0)
 

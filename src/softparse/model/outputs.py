@@ -85,6 +85,9 @@ class Output(nn.Module):
     def _scores(self, states: Tensor, words: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
         """Scores of the right words [N] and of the drawn ones [N, draws]."""
         assert self.words is not None
-        rows = self.words.looked_up(torch.cat([words, drawn]))
-        right = (states * rows[: len(words)]).sum(1) + self.bias[words]
-        return right, torch.addmm(self.bias[drawn], states, rows[len(words) :].T)
+        places = torch.cat([words, drawn])
+        rows = self.words.looked_up(places)
+        # Not by indexing, whose gradient is summed in another order every time where there are many places.
+        biases = functional.embedding(places, self.bias[:, None])[:, 0]
+        right = (states * rows[: len(words)]).sum(1) + biases[: len(words)]
+        return right, torch.addmm(biases[len(words) :], states, rows[len(words) :].T)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,8 +28,9 @@ class Gaussian(NamedTuple):
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
         """z = m + exp(½ log v) · ε, differentiable."""
-        noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
-        return self.mean + torch.exp(0.5 * self.log_variance) * noise
+        where = self.mean.device if generator is None else generator.device
+        noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=where)
+        return self.mean + torch.exp(0.5 * self.log_variance) * noise.to(self.mean.device)
 
     def kl_standard(self) -> Tensor:
         """KL(q ‖ N(0, 1)) [B]."""
@@ -37,7 +39,7 @@ class Gaussian(NamedTuple):
     def log_prob(self, value: Tensor) -> Tensor:
         """log q(z) [B]."""
         squared = (value - self.mean) ** 2 * torch.exp(-self.log_variance)
-        return -0.5 * (squared + self.log_variance + torch.log(torch.tensor(2 * torch.pi))).sum(-1)
+        return -0.5 * (squared + self.log_variance + math.log(2 * math.pi)).sum(-1)
 
 
 class SentencePosterior(nn.Module):

@@ -14,6 +14,7 @@ from ..configuration import choice
 from ..corpus.batches import Numbering, batched, in_windows
 from ..corpus.projectivity import unlift
 from ..corpus.vocabulary import Vocabulary
+from ..model.evaluating import evaluating
 from ..model.network import ModelConfig, Network
 from ..trees import NonProjectiveTrees, ProjectiveTrees
 from ..trees.distribution import TreeDistribution
@@ -119,10 +120,11 @@ class Parser:
     ) -> Iterator[Parse]:
         """Trees of a stream of sentences, in order, with bounded memory.
 
-        `confidence` adds probabilities; `kbest` asks for so many trees of each sentence; `complete` keeps the heads
-        (and labels) that the sentences already have. A sentence may be `Restricted` to trees with some arcs or
-        without some. The way of decoding is the model's own unless given. Probabilities are those at the model's
-        temperatures unless `calibrated` is false; the best tree does not depend on them.
+        `confidence` adds probabilities; `kbest` asks for the so many most probable trees of each sentence, however the
+        model decodes; `complete` keeps the heads (and labels) that the sentences already have. A sentence may be
+        `Restricted` to trees with some arcs or without some. The way of decoding is the model's own unless given.
+        Probabilities are those at the model's temperatures unless `calibrated` is false; the most probable tree does
+        not depend on them (that of `mbr` does).
         """
         if kbest < 1:
             raise ValueError(f"kbest must be at least 1, got {kbest}")
@@ -168,7 +170,6 @@ class Parser:
         kind = ProjectiveTrees if projective else NonProjectiveTrees
         return restrict(kind(scores, batch.lengths, single_root=single), sentences, complete=False)
 
-    @torch.inference_mode()
     def _batch(
         self,
         sentences: Sequence[Words | Restricted],
@@ -178,8 +179,10 @@ class Parser:
         kbest: int,
         complete: bool,
     ) -> list[Parse]:
-        was_training = self.network.training
-        self.network.eval()
+        with torch.inference_mode(), evaluating(self.network):
+            return self._parsed(sentences, decoding, at, confidence, kbest, complete)
+
+    def _parsed(self, sentences, decoding, at, confidence, kbest, complete) -> list[Parse]:
         words = [words_of(sentence) for sentence in sentences]
         batch = self.numbering.batch(words).to(self.device)
         views = self.network.views(batch)
@@ -207,7 +210,6 @@ class Parser:
                 chances = arcs.tolist(), (scores / at.labels).softmax(-1).amax(-1).tolist()
             log = None if logs is None else logs[rank].tolist()
             ranked.append(self._read_out(words, sentences, tree, scores.argmax(-1), chances, log, complete))
-        self.network.train(was_training)
         best = [parse for parse in ranked[0] if parse is not None]
         if kbest == 1:
             return best
