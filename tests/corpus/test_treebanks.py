@@ -143,6 +143,11 @@ def test_unknown_codes(tmp_path):
         treebanks.get("cy_cgg", tmp_path)
     with pytest.raises(CorpusError, match=r"unknown treebank 'en_ewtt' \(close: en_ewt"):
         treebanks.get("en_ewtt", tmp_path)
+    for language in ("tr", "TR"):
+        with pytest.raises(CorpusError, match=r"unknown treebank '..' \(close: tr_twt, tr_"):
+            treebanks.get(language, tmp_path)
+    with pytest.raises(CorpusError, match=r"unknown treebank 'welsh' \(close: UD_Welsh-CCG\)"):
+        treebanks.get("welsh", tmp_path)
     with pytest.raises(CorpusError, match=r"unknown treebank 'UD_Welsch-CCG' \(close: UD_Welsh-CCG"):
         treebanks.get("UD_Welsch-CCG", tmp_path)
 

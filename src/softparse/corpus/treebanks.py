@@ -27,6 +27,7 @@ from .ud_repositories import Repository, repositories, repository
 UD_URL = "https://github.com/UniversalDependencies"  # the variable SOFTPARSE_UD_URL names a mirror
 FILE_NAME = re.compile(r"(?P<code>[^/]+)-ud-(?P<split>train|dev|test)\.conllu(\.gz)?")
 TIMEOUT = 30  # seconds
+MOST_CLOSE = 8  # treebanks of a language that are named
 
 
 def listing() -> list[Treebank]:
@@ -76,8 +77,12 @@ def _files(code: str, source: str | Path | None, report: Report) -> Iterator[dic
 
 
 def _close(name: str, known: list[str]) -> str:
+    """Those of a language, if it is the name or the code of one, or else those that look alike."""
     by_lower = {text.lower(): text for text in known}
-    matches = [by_lower[text] for text in difflib.get_close_matches(name.lower(), by_lower, n=3)]
+    starts = f"{name.lower()}_", f"ud_{name.lower()}-"
+    matches = [text for lower, text in by_lower.items() if lower.startswith(starts)][:MOST_CLOSE]
+    if not matches:
+        matches = [by_lower[text] for text in difflib.get_close_matches(name.lower(), by_lower, n=3)]
     return f" (close: {', '.join(matches)})" if matches else ""
 
 
