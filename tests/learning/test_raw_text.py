@@ -31,6 +31,7 @@ TINY = (
     *SMALL, "train.learning_rate=0.01", "model.words.dimension=32", "generative.decoder.hidden=32",
     "generative.states=own", "generative.tied=false", "data.vocabulary=trees", "objective.updates=alternate",
     "objective.labelled=0", "objective.raw=0", "objective.teacher=0", "objective.raw_part=1",
+    "objective.raw_patience=0",
 )  # fmt: skip
 RAW = ("objective.labelled=0.3", "objective.raw=0.3", "objective.labelled_from=1", "objective.raw_from=1")
 FILES = {"train": "train.conllu", "dev": "dev.conllu", "raw": "raw.txt"}
@@ -124,6 +125,21 @@ def test_few_trees_have_the_last_word(ambiguous, tmp_path):
     seen = [set(entry["losses"]) for entry in history(tmp_path / "m")]
     assert seen[7] == {"arcs", "labels", "reconstruction", "raw_reconstruction", "raw_teacher"}
     assert seen[8] == seen[9] == {"arcs", "labels"}
+
+
+def test_raw_text_stays_while_it_helps(ambiguous, tmp_path):
+    few = ("train.epochs=12", "objective.raw_part=0", "objective.enough_trees=800", "objective.raw_patience=2")
+    with pytest.raises(Interrupted):
+        train(configuration(ambiguous, tmp_path / "m", *RAW, *few), observer=StopAt(18))
+    train(configuration(ambiguous, tmp_path / "m", *RAW, *few), resume=True)
+    entries = history(tmp_path / "m")
+    expected, stays, since_best = [], True, 0
+    for number, entry in enumerate(entries, 1):
+        expected.append(stays)
+        since_best = 0 if entry["is_best"] else since_best + 1
+        stays = stays and (number < 1 or since_best < 2)  # a tenth of the trees that would be enough: 1 epoch of 12
+    assert ["raw_reconstruction" in entry["losses"] for entry in entries] == expected
+    assert 1 < sum(expected) < 12
 
 
 def test_terms_that_come_too_late_for_few_trees_are_told(ambiguous):

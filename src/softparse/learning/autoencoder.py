@@ -54,6 +54,8 @@ class ObjectiveConfig:
     # This part of the epochs has raw sentences where there are hardly any trees; from `enough_trees` on all have them.
     # Few trees are soon known by heart, and nothing holds against raw text then: so they have the last word.
     raw_part: float = at_least(1.0, 0.0)
+    # But not while raw text still helps: it stays beyond that part as long as dev has got better within so many epochs.
+    raw_patience: int = at_least(0, 0)
     # The first epochs with these terms.
     labelled_from: int = at_least(3, 1)
     raw_from: int = at_least(7, 1)
@@ -90,7 +92,7 @@ class ObjectiveConfig:
         return self.teacher * part, self.teacher_temperature + (1 - self.teacher_temperature) * part
 
     def raw_until(self, trees: int, epochs: int) -> int:
-        """The number of epochs after which there are only trees to learn from.
+        """The number of epochs after which there are only trees to learn from, unless dev is still getting better.
 
         >>> objective = ObjectiveConfig(enough_trees=1000, raw_part=0.2)
         >>> [objective.raw_until(trees, 30) for trees in (0, 1, 500, 1000, 5000)]

@@ -223,6 +223,8 @@ class Loop:
             progress.since_best += self.config.evaluate_every
         if self.teacher and (is_due or not self.dev):
             self.teacher.judge(record["is_best"])
+        if self.unlabelled and self.dev:
+            self.unlabelled.prolong(progress.epoch, progress.since_best)
         progress.history.append(record)
         if self.group.is_first:
             if record["is_best"]:
@@ -277,6 +279,7 @@ class Loop:
             "networks": {name: tensor.cpu() for name, tensor in self.networks.state_dict().items()},
             "average": self.average.state_dict() if self.average else None,
             "teacher": self.teacher.state_dict() if self.teacher else None,
+            "raw_until": self.unlabelled.until if self.unlabelled else None,
             "optimizer": self.optimizer.state_dict(),
             "random": random,
             "progress": vars(self.progress).copy(),
@@ -288,6 +291,8 @@ class Loop:
             self.average.load_state_dict(state["average"])
         if self.teacher:
             self.teacher.load_state_dict(state["teacher"])
+        if self.unlabelled:
+            self.unlabelled.until = state["raw_until"]
         self.optimizer.load_state_dict(state["optimizer"])
         self.progress = Progress(**state["progress"])
         if self.group.rank < len(state["random"]):

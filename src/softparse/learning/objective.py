@@ -49,7 +49,7 @@ class Objective:
         self.parser, self.train, self.config = parser, config.train, config.objective
         self.teacher_weight, self.teacher_temperature = config.objective.teacher_for(trees)
         self.autoencoder = unlabelled.autoencoder if unlabelled else None
-        self.until = unlabelled.until if unlabelled else 0
+        self.unlabelled = unlabelled
         self.teacher, self.clock = teacher, clock
         self.single_root = parser.config.decoding.single_root
 
@@ -91,7 +91,7 @@ class Objective:
                 "arcs": Term(arc_loss(self.train.arc_loss, reading.scores, batch, self.single_root)),
                 "labels": Term(label_loss(self.train.label_loss, scores, batch.labels), self.train.label_weight),
             }
-        if self.autoencoder is not None and epoch < self.until:
+        if self.unlabelled is not None and self.autoencoder is not None and epoch < self.unlabelled.until:
             with self.clock("decoder"):
                 terms |= self._generative(self.autoencoder, reading, partial, epoch)
         return terms

@@ -30,6 +30,11 @@ class Unlabelled:
         starts = [(self.config.raw, self.config.raw_from), (self.config.teacher, self.config.teacher_from)]
         return min(first for weight, first in starts if weight > 0) - 1
 
+    def prolong(self, epoch: int, since_best: int) -> None:
+        """After an epoch (from 0): where raw text would end here while it still helps, it stays for another one."""
+        if epoch + 1 == self.until and since_best < self.config.raw_patience:
+            self.until += 1
+
     def updates(self, batches: list[list[int]], lengths: Sequence[int], epoch: int) -> list[Update]:
         """Those of an epoch with these batches of trees."""
         if self.raw is None or not self.first <= epoch < self.until:

@@ -24,7 +24,7 @@ class ScorerConfig:
     label_kind: str = choice("perceptron", "biaffine")
     arc: int = at_least(100, 1)  # dimension
     label: int = at_least(100, 1)
-    dropout: float = at_least(0.0, 0.0, below=1.0)
+    dropout: float = at_least(0.0, 0.0, below=1.0)  # of views for a biaffine form, and of the hidden layer of labels
 
 
 class Views(NamedTuple):
