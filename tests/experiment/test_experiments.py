@@ -274,10 +274,14 @@ def test_rows(place):
         ('score = ["dve"]', "score names 'dve', but there are only dev, test"),
         ('against = ["1-plian"]', "against names '1-plian', but there are only"),
         ("seeds = {smal = 2}", "seeds names 'smal', but there are only small"),
+        ('peer = "other"\nseeds = 2', "peers have no seeds; set seeds to 1"),
     ):
         (place / "bad.toml").write_text(f'settings = ["small"]\n{mistake}\n')
         with pytest.raises(ConfigurationError, match=message):
             read_row(place / "bad.toml")
+    (place / "table" / "peer.toml").write_text('settings = ["small"]\npeer = "other"\n')
+    assert len(tasks_of([place / "table" / "peer.toml"], seeds=3)) == 1
+    (place / "table" / "peer.toml").unlink()
     with pytest.raises(ConfigurationError, match="no row has the setting 'smal'; there are small"):
         tasks_of(rows_in([place / "table"]), settings=["smal"])
     assert len(tasks_of([place / "table" / "1-plain.toml"] * 2)) == 2

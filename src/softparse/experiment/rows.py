@@ -101,5 +101,6 @@ def tasks_of(paths: Iterable[Path], seeds: int | None = None, settings: Sequence
             if settings and setting not in settings:
                 continue
             number = seeds or (own.get(setting, 1) if isinstance(own, dict) else own)
+            number = 1 if row.peer else number  # peers have no seeds
             tasks += [Task(path, row, setting, seed) for seed in range(1, number + 1)]
     return sorted(tasks, key=lambda task: task.seed)

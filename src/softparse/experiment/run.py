@@ -46,7 +46,7 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
     place = work / "runs" / task.name
     if made_from(place) != files.identity:  # a model of other data must not be taken for this one's
         shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         (place / MADE_FROM).write_text(files.identity, encoding="utf-8")
     for part in ("dev", *task.row.score):
         if not getattr(files, part).exists():
