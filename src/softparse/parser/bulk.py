@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import multiprocessing
-import os
-import signal
-import threading
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +14,7 @@ from ..corpus.conllu import read_all, write
 from ..corpus.sentence import Sentence
 from .folder import load
 from .parsing import WINDOW_SENTENCES, WINDOW_WORDS, Parse, Parser
+from .workers import in_processes
 
 Block = tuple[bytes, int, int]  # CoNLL-U text, sentences, words
 
@@ -52,15 +45,10 @@ def parse_stream(
 ) -> Iterator[Block]:  # fmt: skip
     """The same for sentences from anywhere, in lists that are parsed together."""
     if workers == 1:
-        _start(model, threads, device)
-        yield from map(_parsed, windows, _repeated(options))
+        yield from map(_parsing(model, options, threads, device), windows)
         return
     load(model, device)  # what is wrong with it is said here; a worker could only end
-    try:
-        yield from _by_workers(windows, options, workers, (model, threads or 1, device))
-    except BrokenProcessPool:
-        message = "a worker process was ended from outside, perhaps for want of memory; use fewer --workers"
-        raise ChildProcessError(message) from None
+    yield from in_processes(_parsing, (model, options, threads or 1, device), windows, workers)
 
 
 def windows(paths: Sequence[str], kind: str | None = None) -> Iterator[list[Sentence]]:
@@ -75,74 +63,12 @@ def windows_of(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     return in_windows(sentences, len, WINDOW_SENTENCES, WINDOW_WORDS)
 
 
-def _by_workers(
-    stream: Iterable[list[Sentence]], options: Options, workers: int, start: tuple[str, int, str]
-) -> Iterator[Block]:
-    # Processes are started anew, not forked: forking a process with threads in it may hang.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
-        try:
-            with _without_interrupts():
-                for _ in range(workers):
-                    pool.submit(os.getpid)  # they all start now, and not one with each window that has been read
-            waiting: deque[Future[Block]] = deque()
-            for window in stream:
-                waiting.append(pool.submit(_parsed, window, options))
-                if len(waiting) > 2 * workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        except BaseException:  # nobody waits for what is still to be parsed
-            for process in list(pool._processes.values()):
-                process.terminate()
-            raise
-
-
-@contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Processes that are started here leave a Ctrl-C, which reaches all of them, to this one."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _repeated(options: Options) -> Iterator[Options]:
-    while True:
-        yield options
-
-
-_parser: Parser | None = None
-
-
-def _start_worker(model: str, threads: int | None, device: str) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _start(model, threads, device)
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed cannot stop its workers, and they would wait for it for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _start(model: str, threads: int | None, device: str) -> None:
-    """Load the model of this process, once."""
-    global _parser
+def _parsing(model: str, options: Options, threads: int | None, device: str) -> Callable[[list[Sentence]], Block]:
+    """What parses windows in this process."""
     if threads:
         torch.set_num_threads(threads)
-    _parser = load(model, device)
-
-
-def _parsed(window: list[Sentence], options: Options) -> Block:
-    assert _parser is not None
-    return parsed(_parser, window, options)
+    parser = load(model, device)
+    return lambda window: parsed(parser, window, options)
 
 
 def parsed(parser: Parser, window: list[Sentence], options: Options) -> Block:
