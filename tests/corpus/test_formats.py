@@ -22,6 +22,7 @@ TEXTS = {
     "many tabs": "\t".join("abcdefghij") + "\n",
     "underscores": "_ _ _ _ _ _ _ _ _ _\nThe _ is a sign .\n",
     "a mark": "\ufeffThey walk .\n",
+    "a very long number": "1" * 5000 + " a b c d e 3 f\n",
     "a comment about text": "# text is nice\n# the sent_id = what ?\nYes .\n",
 }
 

@@ -67,7 +67,7 @@ def _has_columns_with_spaces(rows: Sequence[bytes]) -> bool:
     for row in rows:
         fields = row.split()
         is_like = 8 <= len(fields) <= 10 and IDENTIFIER.match(fields[0]) and HEAD.match(fields[6])
-        number = int(fields[0]) if is_like and fields[0].isdigit() else None
+        number = int(fields[0]) if is_like and fields[0].isdigit() and len(fields[0]) < 10 else None
         if is_like and (b"_" in fields or (number is not None and before is not None and number == before + 1)):
             return True
         before = number

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from .heat import check_sizes
-from .width import columns, is_right_to_left, printable
+from .width import columns, drawable, is_right_to_left
 
 LETTER, GAP, LEVEL, MARGIN, LINE = 9.0, 26.0, 26.0, 14.0, 20.0
 FAINTEST = 0.01  # arcs below this are not drawn
@@ -27,7 +27,7 @@ def arcs_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
     2
     """
     check_sizes(words, arcs)
-    labels = ["*", *map(printable, words)]
+    labels = ["*", *map(drawable, words)]
     widths = [max(2.0, columns(label)) * LETTER for label in labels]
     centres, right = [], MARGIN
     for width in widths:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from .heat import check_sizes
-from .width import ems, is_right_to_left, printable
+from .width import drawable, ems, is_right_to_left
 
 CELL, LETTER, MARGIN, LINE = 26.0, 13.0, 10.0, 20.0
 FAINTEST = 0.002  # cells below this stay empty
@@ -29,7 +29,7 @@ def heat_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
     check_sizes(words, arcs)
     if not words:
         raise ValueError("a sentence without words has no arcs to draw")
-    names = ["*", *map(printable, words)]
+    names = ["*", *map(drawable, words)]
     right_to_left = is_right_to_left(words)
     side = max(map(ems, names)) * LETTER + 8
     top = MARGIN + (LINE if caption else 0) + side  # columns are named upwards

@@ -7,7 +7,7 @@ from html import escape
 
 from .tree import check_tree
 from .tree_layout import LABEL_SIZE, WORD_SIZE, Layout, PlacedArc, layout, shown
-from .width import ems, is_right_to_left, printable
+from .width import drawable, ems, is_right_to_left, printable
 
 DIRECTIONS = ("auto", "ltr", "rtl")
 CORNER = 9.0
@@ -50,7 +50,7 @@ def tree_svg(
     """
     check_tree(words, heads, labels)
     _check(words, probabilities, direction)
-    words, labels = [printable(word) for word in words], [printable(label) for label in labels]
+    words, labels = [drawable(word) for word in words], [printable(label) for label in labels]
     right_to_left = direction == "rtl" or (direction == "auto" and is_right_to_left(words))
     sheet = layout(words, heads, labels, right_to_left)
     parts = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+LONGEST_DRAWN = 60  # letters of a word in a picture
 NARROW, BROAD = frozenset("iIjlftr.,:;!'|()[]{}/\\`· "), frozenset("mwMW@%&—…")
 
 
@@ -61,3 +62,12 @@ def printable(text: str) -> str:
         return text
     is_bad = (unicodedata.category(c) in ("Cc", "Cs", "Cn") and not c.isspace() for c in text)
     return "".join("\ufffd" if bad else " " if c.isspace() else c for c, bad in zip(text, is_bad, strict=True))
+
+
+def drawable(word: str) -> str:
+    """A word as pictures have it, which name it many times: printable, and the beginning of it if it is very long.
+
+    >>> drawable("x" * 100)[-3:], len(drawable("x" * 100)), drawable("dog")
+    ('xx…', 60, 'dog')
+    """
+    return printable(word if len(word) <= LONGEST_DRAWN else word[: LONGEST_DRAWN - 1] + "…")

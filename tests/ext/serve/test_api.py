@@ -179,6 +179,13 @@ def test_sentences_of_what_is_pasted(client):
     assert hebrew["direction"] == "rtl"
 
 
+def test_very_long_words_are_named_by_their_beginning(client):
+    answer = client.post("/explore", json={"tokens": ["a" * 9000, *WORDS], "kbest": 5})
+    assert answer.json()["words"][0] == "a" * 9000
+    assert len(answer.content) < 200_000  # it is in the words, the table, the CoNLL-U and the LaTeX
+    assert "a" * 61 not in answer.json()["tree"] + answer.json()["heat"]
+
+
 def test_explore(client):
     constraints = [{"word": 4, "head": 3}, {"word": 7, "head": 3, "kind": "forbid"}]
     answer = client.post("/explore", json={"tokens": WORDS, "constraints": constraints, "kbest": 3}).json()

@@ -12,6 +12,7 @@ from softparse.corpus.sentence import Sentence
 from softparse.ext.serve.batching import Batcher
 from softparse.ext.serve.guard import Guard
 from softparse.ext.serve.limits import Limits, Refusal, in_time
+from softparse.ext.serve.work import Alone
 from tests.ext.serve.conftest import WORDS
 
 
@@ -34,6 +35,8 @@ def test_long_sentences_and_many_words(limited):
     refused(client.post("/explore", json={"tokens": ["a"] * 11}), 413, "sentence 1 has 11 words")
     refused(client.post("/parse", json={"tokens": [WORDS] * 5}), 413, "more than 34 words, but at most 30")
     refused(client.post("/parse", json={"tokens": [["a" * 10_001]]}), 413, "10,000 letters")
+    message = "more than 20 words, but at most 15 are taken with 2 trees of each sentence"
+    refused(client.post("/parse", json={"tokens": [WORDS] * 3, "kbest": 2}), 413, message)
     assert client.post("/parse", json={"tokens": [WORDS] * 4}).status_code == 200
 
 
@@ -115,6 +118,29 @@ def test_requests_that_wait_go_together():
     asyncio.run(scene())
 
 
+def test_what_is_asked_alone_is_answered_as_soon_as_it_is_done():
+    """The first of several does not wait for the last, and nothing is done for whoever has left."""
+
+    async def scene():
+        done, batcher = [], Batcher(Limits())
+
+        def slow(item):
+            time.sleep(0.1)
+            done.append(item)
+            return item
+
+        tasks = [asyncio.create_task(batcher.run(Alone(slow), number, 1)) for number in range(5)]
+        assert await tasks[0] == 0
+        assert len(done) <= 2
+        for task in tasks[3:]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.to_thread(batcher.close)
+        assert done == [0, 1, 2]
+
+    asyncio.run(scene())
+
+
 def test_too_much_waiting_and_too_long_a_wait():
     async def scene():
         gate, batcher = Gate(), Batcher(Limits(waiting_words=10, seconds=0.3))
@@ -192,6 +218,7 @@ def ask_guard(guard, messages, headers=(), path="/parse"):
         rest = iter(messages)
 
         async def receive():
+            await asyncio.sleep(0)
             message = next(rest, None)
             if message is None:
                 await asyncio.sleep(60)
@@ -236,6 +263,17 @@ def test_the_rest_of_a_large_body_is_read():
     rest = iter(left)
     assert ask_guard(Guard(None, Limits(body_bytes=10)), rest)[0] == 413
     assert next(rest, None) is None
+
+
+def test_the_rest_of_a_large_body_that_trickles():
+    def trickle():
+        for letter in b"1" * 900:
+            time.sleep(0.01)
+            yield {"type": "http.request", "body": bytes([letter]), "more_body": True}
+
+    started = time.perf_counter()
+    assert ask_guard(Guard(None, Limits(body_bytes=10, seconds=0.2)), trickle())[0] == 413
+    assert time.perf_counter() - started < 5
 
 
 def test_a_length_that_is_a_lie():

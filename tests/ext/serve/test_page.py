@@ -182,6 +182,23 @@ def test_two_choices_at_once_of_which_one_cannot_be(page):
     assert len(page.all("#constraints li")) == 1
 
 
+def test_a_choice_is_about_the_sentence_that_is_seen(page):
+    """Another sentence has been asked for, but its tree is not here yet, or never comes."""
+    page.parse(TEXT)
+    page.run("window.theirs = window.fetch; window.fetch = () => Promise.reject()")
+    page.all("#sentences button")[1].click()
+    page.until(lambda: "does not answer" in page.text("#error"))
+    page.run("window.fetch = window.theirs")
+    assert page.arcs() == FREE
+    page.one("#tree .word[data-word='7']").click()
+    page.run("document.querySelector('#other-head').value = '6'")
+    page.one("#heads [data-kind=require]").click()
+    page.until(lambda: page.arcs()[7] == 6)
+    page.all("#sentences button")[1].click()
+    page.until(lambda: "child" in page.text("#tree"))
+    assert not page.all("#constraints li")
+
+
 def test_with_the_keyboard_alone(page):
     page.one("#pasted").send_keys("the dog sees a big cat.", keys.CONTROL, keys.ENTER)
     page.until(lambda: page.all("#samples svg"))
@@ -241,6 +258,18 @@ def test_downloads(page, browser):
     assert ElementTree.parse(saved("[data-download=svg]", "tree.svg")).getroot().get("class") == "softparse-tree"
     assert r"\usepackage{tikz-dependency}" in saved("[data-download=latex]", "tree.tex").read_text(encoding="utf-8")
     assert [len(sentence) for sentence in read(saved("#download-all", "trees.conllu"))] == [7, 7]
+
+
+def test_a_long_text_is_saved_in_parts(page, browser):
+    for file in browser.downloads.iterdir():
+        file.unlink()
+    page.parse("The dog sees a big cat. " * 2000)
+    page.one("#download-all").click()
+    page.until(lambda: (browser.downloads / "trees.conllu").exists(), 60)
+    saved = list(read(browser.downloads / "trees.conllu"))
+    assert [sentence.sent_id for sentence in saved] == [str(number) for number in range(1, 2001)]
+    sent = page.run("return performance.getEntriesByType('resource').filter(e => e.name.endsWith('/parse')).length")
+    assert 2 <= sent <= 10
 
 
 def test_conllu_and_markup_are_text(page):

@@ -39,7 +39,7 @@ from .schema import (
     PastedRequest,
     Problem,
 )  # fmt: skip
-from .work import Explorer, OneByOne, ParseTogether, direction
+from .work import Alone, Explorer, ParseTogether, direction
 
 PAGE = Path(__file__).parent / "page"
 REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -61,7 +61,6 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
     """An application that parses with one model."""
     limits = limits or Limits()
     batcher, reader, explorer = Batcher(limits), Reader(tokenizer, limits), Explorer(parser)
-    together = {True: OneByOne(explorer.explore), False: OneByOne(explorer.draw)}
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -98,10 +97,13 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
         async with in_time(limits):
             sentences = await reader.read(reader.sentences, body)
             items = constrained(sentences, body.constraints)
-            parses = await batcher.run(ParseTogether(parser, options), items, sum(map(len, sentences))) if items else []
-        if kind == CONLLU:
-            return Response(as_conllu(sentences, parses, options), media_type=CONLLU)
-        return JSONResponse(as_json(sentences, parses))
+            words = body.kbest * sum(map(len, sentences))
+            parses = await batcher.run(ParseTogether(parser, options), items, words) if items else []
+            # Writing a large answer takes as long as parsing a small one, and others should not wait for it.
+            if kind == CONLLU:
+                text = await asyncio.to_thread(as_conllu, sentences, parses, options)
+                return Response(text, media_type=CONLLU)
+            return await asyncio.to_thread(lambda: JSONResponse(as_json(sentences, parses)))
 
     @app.post("/sentences", response_model=CutAnswer, responses=REFUSALS)
     async def sentences(body: PastedRequest) -> Response:
@@ -126,7 +128,7 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
         """The tree of a sentence, the next best ones, and the probabilities of all arcs, drawn."""
         async with in_time(limits):
             sentence = await reader.read(reader.sentence, body)
-            return JSONResponse(await batcher.run(together[True], (sentence, body.kbest), len(sentence)))
+            return JSONResponse(await batcher.run(Alone(explorer.explore), (sentence, body.kbest), len(sentence)))
 
     @app.post("/draw", response_model=DrawAnswer, responses=REFUSALS)
     async def draw(body: DrawRequest) -> Response:
@@ -134,7 +136,7 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
         async with in_time(limits):
             sentence = await reader.read(reader.sentence, body)
             item = sentence, body.temperature, body.seed, body.samples
-            return JSONResponse(await batcher.run(together[False], item, len(sentence)))
+            return JSONResponse(await batcher.run(Alone(explorer.draw), item, len(sentence)))
 
     @app.get("/health", response_model=Health)
     async def health(request: Request) -> Response:

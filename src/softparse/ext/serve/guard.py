@@ -65,11 +65,12 @@ class Guard:
         """Many clients hear nothing before they have sent everything; what is too much even for that is cut off."""
         size, is_more = 0, True
         with contextlib.suppress(TimeoutError):
-            while is_more and size < MOST_DROPPED * self.limits.body_bytes:
-                async with asyncio.timeout(LONGEST_PAUSE):
-                    message = await receive()
-                size += len(message.get("body", b""))
-                is_more = bool(message.get("more_body"))
+            async with asyncio.timeout(self.limits.seconds):
+                while is_more and size < MOST_DROPPED * self.limits.body_bytes:
+                    async with asyncio.timeout(LONGEST_PAUSE):
+                        message = await receive()
+                    size += len(message.get("body", b""))
+                    is_more = bool(message.get("more_body"))
 
 
 async def _body(receive: Receive, most: int, too_large: Refusal) -> bytes:

@@ -43,12 +43,12 @@ class Reader:
 
     def sentences(self, request: ParseRequest) -> list[Sentence]:
         if request.source == "text":
-            return self._checked(self._cut(request.text))
+            return self._checked(self._cut(request.text), request.kbest)
         if request.source == "conllu":
-            return self._checked(_conllu(request.conllu))
+            return self._checked(_conllu(request.conllu), request.kbest)
         if [] in request.tokens:
             raise Refusal(422, f"sentence {request.tokens.index([]) + 1} of tokens has no words; leave it out")
-        return self._checked([Sentence.from_words(words) for words in request.tokens])
+        return self._checked([Sentence.from_words(words) for words in request.tokens], request.kbest)
 
     def sentence(self, request: SentenceRequest) -> Restricted:
         """The one sentence of a request with its constraints."""
@@ -71,9 +71,10 @@ class Reader:
         except CorpusError as error:
             raise Refusal(422, str(error)) from None
 
-    def _checked(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """All of them, or a refusal as soon as there is too much."""
+    def _checked(self, sentences: Iterable[Sentence], kbest: int = 1) -> list[Sentence]:
+        """All of them, or a refusal as soon as there is too much: words count once for every tree that is asked for."""
         found: list[Sentence] = []
+        most_words = self.limits.request_words // kbest
         words = 0
         for number, sentence in enumerate(sentences, 1):
             if len(sentence) > self.limits.sentence_words:
@@ -82,8 +83,9 @@ class Reader:
             if any(len(word) > LONGEST_WORD for word in sentence.words):
                 raise Refusal(413, f"sentence {number} has a word of more than {LONGEST_WORD:,} letters")
             words += len(sentence)
-            if words > self.limits.request_words:
-                most = f"at most {self.limits.request_words:,} are taken; send the text in several parts"
+            if words > most_words:
+                trees = f" with {kbest} trees of each sentence" if kbest > 1 else ""
+                most = f"at most {most_words:,} are taken{trees}; send the text in several parts"
                 raise Refusal(413, f"the request has more than {words - 1:,} words, but {most}")
             found.append(sentence)
         return found

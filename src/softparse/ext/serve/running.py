@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -33,7 +34,7 @@ def run(
             app, log_level="warning", access_log=False, server_header=False,
             timeout_graceful_shutdown=2 * int(limits.seconds) + 5,  # for a body to come, and to be answered
         )  # fmt: skip
-        server = uvicorn.Server(config)
+        server = _Server(config)
         # The server has handlers of its own while it runs and, when all is answered, sends itself the signal again.
         # That the process was asked to end is no failure; and a signal that comes before the server runs counts, too.
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -43,7 +44,14 @@ def run(
         shown = f"[{place[0]}]" if ":" in place[0] else place[0]
         report(f"listening on http://{shown}:{place[1]}/ (API: /docs); Ctrl-C stops")
         server.run(sockets=[listening])
-    report("stopped; what was accepted is answered")
+    report("stopped at once" if server.force_exit else "stopped; what was accepted is answered")
+
+
+class _Server(uvicorn.Server):
+    """Ends at once when it is told a second time, by whichever signal; uvicorn's own does so for Ctrl-C alone."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(signal.SIGINT if self.should_exit else sig, frame)
 
 
 def _bound(host: str, port: int) -> socket.socket:

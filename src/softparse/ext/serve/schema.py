@@ -142,7 +142,7 @@ class CutAnswer(BaseModel):
 
 class Candidate(BaseModel):
     head: int
-    form: str
+    form: str = Field(description="The word; of a very long one the beginning.")
     probability: float
 
 

@@ -12,7 +12,7 @@ import torch
 from ...corpus.problems import CorpusError
 from ...corpus.sentence import Sentence
 from ...drawing import arcs_svg, heads_table, heat_svg, tree_svg, tree_tikz
-from ...drawing.width import is_right_to_left
+from ...drawing.width import drawable, is_right_to_left
 from ...parser.bulk import Options, written_trees
 from ...parser.parsing import Parse, Parser
 from ...parser.restriction import Restricted
@@ -58,22 +58,19 @@ def _told(error: CorpusError, sentences: list[Sentence | Restricted]) -> str:
     return message
 
 
-@dataclass(frozen=True)
-class OneByOne:
-    """Runs a function for every item; a refusal is a result."""
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """Runs a function for one request. None is equal to another: there is nothing to gain from company, and whoever
+    is done first should not wait for the last."""
 
     function: Callable[[Any], Any]
 
     def __call__(self, items: list[Any]) -> list[Any]:
-        results: list[Any] = []
-        for item in items:
-            try:
-                results.append(self.function(item))
-            except Refusal as refusal:
-                results.append(refusal)
-            except CorpusError as error:
-                results.append(Refusal(422, str(error)))
-        return results
+        (item,) = items
+        try:
+            return [self.function(item)]
+        except CorpusError as error:
+            return [Refusal(422, str(error))]
 
 
 @dataclass(frozen=True)
@@ -155,6 +152,6 @@ def _candidates(words: list[str], marginals: list[list[float]], word: int) -> li
     column = [(row[word], head) for head, row in enumerate(marginals) if head != word and row[word] >= UNLIKELY]
     best = sorted(column, key=lambda pair: (-pair[0], pair[1]))[:CANDIDATES]
     return [
-        {"head": head, "form": words[head - 1] if head else "root", "probability": probability}
+        {"head": head, "form": drawable(words[head - 1]) if head else "root", "probability": probability}
         for probability, head in best
     ]

@@ -1,8 +1,10 @@
 // The page shows what the server computes and draws; it keeps what was typed and chosen, and nothing else.
 
 const $ = (selector) => document.querySelector(selector);
+const PART = 250_000; // bytes of a request for all sentences, far below what the server takes
 const SHORT = 15; // words of a sentence whose trees stay readable when they are made to fit
-let sentences = []; // {conllu, text, direction, constraints: [{word, head, kind}]}
+// {conllu, text, direction, constraints: [{word, head, kind}], wanted: the same and those the server has yet to accept}
+let sentences = [];
 let current = null; // the sentence that is shown
 let shown = null; // what the server said about it
 let seed = 1;
@@ -44,14 +46,12 @@ async function attempt(action) {
   $("#error").hidden = true;
   try {
     await action();
-    return true;
   } catch (error) {
-    if (error instanceof Superseded) return true;
+    if (error instanceof Superseded) return;
     if (!(error instanceof Refused)) throw error;
     say("");
     $("#error").textContent = error.message;
     $("#error").hidden = false;
-    return false;
   }
 }
 
@@ -77,7 +77,7 @@ async function read() {
   say("Parsing …");
   const answer = await ask("/sentences", { pasted: $("#pasted").value });
   if (!answer.sentences.length) throw new Refused("There is no sentence in it.");
-  sentences = answer.sentences.map((sentence) => ({ ...sentence, constraints: [], accepted: [] }));
+  sentences = answer.sentences.map((sentence) => ({ ...sentence, constraints: [], wanted: [] }));
   list();
   await show(sentences[0]);
 }
@@ -92,17 +92,21 @@ function list() {
   $("#sentences").hidden = $("#download-all").hidden = sentences.length < 2;
 }
 
-async function show(sentence, word = null) {
-  current = sentence;
+// Show a sentence under constraints, which it keeps only if there is such a tree. Until the answer is here, everything
+// on the page, and whatever is chosen in it, is about the sentence before.
+async function show(sentence, constraints = sentence.wanted, word = null) {
   say("Parsing …");
-  const asked = sentence.constraints;
-  const answer = await ask("/explore", {
-    conllu: sentence.conllu,
-    constraints: asked,
-    kbest: Number($("#kbest").value),
-  });
+  sentence.wanted = constraints;
+  let answer;
+  try {
+    answer = await ask("/explore", { conllu: sentence.conllu, constraints, kbest: Number($("#kbest").value) });
+  } catch (error) {
+    if (sentence.wanted === constraints) sentence.wanted = sentence.constraints; // nothing further is on its way
+    throw error;
+  }
+  current = sentence;
   shown = answer;
-  sentence.accepted = asked;
+  sentence.constraints = constraints;
   $("#results").hidden = false;
   document.querySelectorAll("#sentences button").forEach((button, place) => {
     button.setAttribute("aria-current", sentences[place] === sentence);
@@ -147,23 +151,20 @@ function listConstraints() {
     const text = `the head of ${name(constraint.word)} ${verb} ${name(constraint.head)}`;
     const button = element("button", { type: "button", dir: "auto", textContent: `${text} ✕` });
     button.setAttribute("aria-label", `remove: ${text}`);
-    button.addEventListener("click", () => change(current.constraints.filter((other) => other !== constraint), constraint.word));
+    button.addEventListener("click", () => change(current.wanted.filter((other) => other !== constraint), constraint.word));
     return element("li", {}, button);
   });
   $("#constraints ul").replaceChildren(...items);
   $("#constraints").hidden = !items.length;
 }
 
-// Parse again under other constraints; if there is no such tree, those that it last had one under stay.
-async function change(constraints, word) {
-  const sentence = current;
-  sentence.constraints = constraints;
-  if (!(await attempt(() => show(sentence, word)))) sentence.constraints = sentence.accepted;
+function change(constraints, word) {
+  return attempt(() => show(current, constraints, word));
 }
 
 function constrain(word, head, kind) {
   $("#heads").close();
-  const others = current.constraints.filter(
+  const others = current.wanted.filter(
     (constraint) =>
       constraint.word !== word || (constraint.head !== head && !(kind === "require" && constraint.kind === "require")),
   );
@@ -244,15 +245,35 @@ function save(text, file, kind) {
 
 const FILES = { conllu: ["tree.conllu", "text/plain"], svg: ["tree.svg", "image/svg+xml"], latex: ["tree.tex", "text/plain"] };
 
+// As CoNLL-U, and as JSON, a text is several times as large as it was when it was pasted: it goes in parts.
+function inParts() {
+  const parts = [];
+  let size = Infinity;
+  for (const sentence of sentences) {
+    const bytes = new TextEncoder().encode(JSON.stringify(sentence.conllu)).length;
+    if (size + bytes > PART) {
+      parts.push([]);
+      size = 0;
+    }
+    parts.at(-1).push(sentence);
+    size += bytes;
+  }
+  return parts;
+}
+
 async function saveAll() {
-  const body = {
-    conllu: sentences.map((sentence) => sentence.conllu).join(""),
-    confidence: true,
-    constraints: sentences.flatMap((sentence, place) =>
-      sentence.constraints.map((constraint) => ({ ...constraint, sentence: place + 1 })),
-    ),
-  };
-  save(await ask("/parse", body, { Accept: "text/x-conllu" }), "trees.conllu", "text/plain");
+  const texts = [];
+  for (const part of inParts()) {
+    const body = {
+      conllu: part.map((sentence) => sentence.conllu).join(""),
+      confidence: true,
+      constraints: part.flatMap((sentence, place) =>
+        sentence.constraints.map((constraint) => ({ ...constraint, sentence: place + 1 })),
+      ),
+    };
+    texts.push(await ask("/parse", body, { Accept: "text/x-conllu" }));
+  }
+  save(texts.join(""), "trees.conllu", "text/plain");
 }
 
 $("#input").addEventListener("submit", (event) => {
@@ -267,7 +288,10 @@ $("#tree").addEventListener("keydown", (event) => {
   if (event.key === "Enter" || event.key === " ") choose(event);
   else move(event);
 });
-$("#tree").addEventListener("focusin", (event) => reachable(event.target.closest("[role=button]")));
+$("#tree").addEventListener("focusin", (event) => {
+  const chosen = event.target.closest("[role=button]"); // none: a browser lets people into a box that scrolls
+  if (chosen) reachable(chosen);
+});
 $("#heads").addEventListener("click", (event) => {
   const kind = event.target.dataset.kind;
   if (kind) constrain(Number($("#heads").dataset.word), Number($("#other-head").value), kind);
