@@ -157,6 +157,9 @@ def test_doubtful_trees_are_scored_with_a_warning(treebanks, tmp_path):
     assert "sent_id x7" in result.stderr
     assert f"warning: {bare}: words without HEAD, which count as wrong: 2; is it parsed?" in result.stderr
     assert "warning" not in run("evaluate", gold, gold).stderr
+    wrong.write_text(rows.format(0, 0))
+    told = run("evaluate", gold, wrong).stderr
+    assert told == f"warning: {wrong}: sentences with several roots, which the official scorer refuses: 1\n"
     assert "only one of the files" in run("evaluate", "-", "-", input="", code=2).stderr
 
 

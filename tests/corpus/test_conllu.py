@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softparse.corpus.conllu import read, read_all, read_text, write
+from softparse.corpus.conllu import read, read_all, read_conllu, read_text, write
 from softparse.corpus.problems import CorpusError
 from softparse.corpus.sentence import UNKNOWN
 from tests.corpus.examples import RICH, TREEBANK, WORD, WORD_2, blocks, parse, treebanks, written
@@ -262,3 +262,14 @@ def test_identifiers_are_plain_digits(identifier):
     found = []
     assert parse(WORD + identifier + WORD[1:], found.append) == []
     assert found[0].message.startswith("ID ")
+
+
+def test_comments_behind_a_byte_order_mark():
+    rows = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    (sentence,) = read_conllu(io.BytesIO(f"\ufeff# rank = 1\n# newparticle = x\n{rows}".encode()))
+    assert sentence.with_tree([0], ["root"], comments=["rank = 2"]).text() == (
+        f"\ufeff# newparticle = x\n# rank = 2\n{rows}"
+    )
+    assert sentence.without_comments("newdoc", "newpar").text() == sentence.text()
+    (sentence,) = read_conllu(io.BytesIO(f"\ufeff# newdoc id = 1\n{rows}".encode()))
+    assert sentence.without_comments("newdoc", "newpar").text() == "\ufeff" + rows

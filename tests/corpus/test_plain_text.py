@@ -103,6 +103,14 @@ def test_sentences_and_words_of_many_languages():
     assert [" ".join(sentence.words) for sentence in RULES.sentences(text)] == wanted
 
 
+def test_numbers_stay_whole():
+    words = (
+        "In the 1990s , 21st of May , 10:30am , 12.5kg or 1,000th ; 19th-century , pp. 10 - 20 , 4x4 , 3.14 : 1990 's"
+    )
+    text = words.replace(" ,", ",").replace(" ;", ";").replace(" - ", "-").replace(" :", ":").replace(" 's", "'s")
+    assert [" ".join(sentence.words) for sentence in RULES.sentences(text)] == [words]
+
+
 def test_scripts_without_spaces():
     words = [sentence.words for sentence in RULES.sentences("「え？」と言った。テキスト！สวัสดีครับ ABC")]
     assert words == [["「", "え", "？", "」", "と", "言", "った", "。"], ["テキスト", "！"], ["สวัสดีครับ", "ABC"]]
@@ -179,6 +187,13 @@ def test_memory_does_not_grow(piece):
             tracemalloc.stop()
         assert letters == repeats * 80 * len(piece.strip().replace(b" ", b""))
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_spaces_behind_a_byte_order_mark():
+    rows = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    for text, wanted in (("\ufeff" + rows, [True, True]), ("\ufeff# text = ab\n" + rows, [False, True])):
+        (sentence,) = read_conllu(io.BytesIO(text.encode()))
+        assert spaces_after(sentence) == ([("a", 1), ("b", 1)], wanted)
 
 
 def test_spaces_come_from_the_text_or_from_misc():

@@ -21,8 +21,8 @@ from click.testing import CliRunner
 
 from softparse.cli import main
 from softparse.corpus.problems import CorpusError
-from softparse.ext.ray_bulk import TRIES, Worker, parse_shards, read_windows
-from softparse.parser.bulk import Options, parse_files
+from softparse.ext.ray_bulk import RUNNING_TEXT, TRIES, Worker, parse_shards, read_windows
+from softparse.parser.bulk import Options, parse_stream, windows
 from softparse.parser.shards import BOOKS, plan
 from tests.grammar import treebank
 
@@ -56,7 +56,7 @@ def inputs(tmp_path_factory):
 
 
 def alone(model, path, options):
-    return b"".join(text for text, _, _ in parse_files(str(model), [str(path)], options, threads=1))
+    return b"".join(text for text, _, _ in parse_stream(str(model), windows([str(path)]), options, threads=1))
 
 
 def unpacked(path):
@@ -114,19 +114,30 @@ def test_all_options_on_a_cluster_that_is_there(cluster, model, tmp_path):
     options = Options(kbest=2, complete=True, clear_deps=True, single_root=False)
     content = (tmp_path / "out" / "partial.tsv.conllu").read_bytes()
     assert content == b"".join(
-        text for text, *_ in parse_files(str(model), [str(source)], options, "conllu", threads=1)
+        text for text, *_ in parse_stream(str(model), windows([str(source)], "conllu"), options, threads=1)
     )
     assert b"# rank = 2" in content
 
 
-def test_running_text(cluster, model, tmp_path):
+def test_running_text(cluster, model, tmp_path, monkeypatch):
     source = tmp_path / "story.txt"
     source.write_text("The dog sees a cat. Every child walks!\n\nA big dog.\n")
-    result = run(model, source, "--text", "--engine", "ray", "-o", tmp_path / "out", "--workers", 1)
+    monkeypatch.chdir(tmp_path)  # the document is called what its file was called, without a folder
+    result = run(model, "story.txt", "--text", "--engine", "ray", "-o", tmp_path / "out", "--workers", 1)
     assert result.exit_code == 0, result.output
-    alone = run(model, source, "--text", "--threads", 1)
+    alone = run(model, "story.txt", "--text", "--threads", 1)
     assert (tmp_path / "out" / "story.conllu").read_bytes() == alone.stdout_bytes
     assert run(model, source, "--engine", "ray", "-o", tmp_path / "out").exit_code == 1  # other options
+
+
+def test_a_machine_that_would_cut_text_otherwise(model, tmp_path):
+    source = tmp_path / "story.txt"
+    source.write_text("The dog sees a cat.\n")
+    shards = plan(str(tmp_path / "out"), [str(source)], str(model), Options(), None)
+    row = {"item": pickle.dumps({"shard": 0, "done": []})}
+    (wrong,) = read_windows(row, shards, RUNNING_TEXT, "a tokenizer that is not here", str(model))
+    assert "text is cut by a tokenizer that is not here, but by rules for all languages on " in wrong["error"]
+    assert "pip install 'softparse[text]'" in wrong["error"]
 
 
 def descendants(process):

@@ -138,6 +138,12 @@ def test_sentence_starts_that_are_there_stay(nlp):
     partly = Doc(nlp.vocab, words)
     partly[7].is_sent_start = True  # the others are not known
     assert starts(nlp(partly)) == [0, 7]
+    partly = Doc(nlp.vocab, words)
+    partly[3].is_sent_start = True
+    assert starts(nlp(partly)) == [0, 3, 7]  # rules find those that nobody has spoken about
+    partly = Doc(nlp.vocab, words)
+    partly[7].is_sent_start = False
+    assert starts(nlp(partly)) == [0]
     senter = spacy.blank("en")
     senter.add_pipe("sentencizer", config={"punct_chars": ["dog"]})
     assert starts(nlp(senter(TEXT))) == [0, 2]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from softparse.parser.bulk import Options, parse_files
+from softparse.parser.bulk import Options, parse_stream, windows
 
 COMMAND = [sys.executable, "-m", "softparse", "parse"]
 
@@ -77,7 +77,7 @@ def test_workers_end_at_once_when_they_are_interrupted(model, tmp_path):
 def test_a_worker_that_is_killed(model, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the dog sees a big cat .\n" * 10_000)
-    blocks = parse_files(str(model), [str(text)], Options(), workers=2)
+    blocks = parse_stream(str(model), windows([str(text)]), Options(), workers=2)
     next(blocks)
     for child in multiprocessing.active_children():
         child.kill()

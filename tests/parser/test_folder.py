@@ -133,16 +133,27 @@ def test_wrong_vocabulary(copy):
         softparse.load(copy)
 
 
+def test_the_tokenizer_goes_along(copy, tmp_path):
+    (copy / "tokenizer.udpipe").write_bytes(b"\0 any content \xff")
+    softparse.load(copy).save(tmp_path / "saved")
+    assert (tmp_path / "saved" / "tokenizer.udpipe").read_bytes() == b"\0 any content \xff"
+    softparse.load(copy).save(copy)
+    assert (copy / "tokenizer.udpipe").read_bytes() == b"\0 any content \xff"
+
+
 def test_nothing_but_a_model_is_replaced(model, tmp_path):
     parser = softparse.load(model)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious.conllu").write_text("trees")
     (tmp_path / "file").write_text("text")
-    for name in ("mine", "file"):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "config.json").write_text('{"port": 80, "model": "bert", "format": 1}')
+    for name in ("mine", "file", "theirs"):
         with pytest.raises(ModelError, match="is not a model, so it is not replaced"):
             parser.save(tmp_path / name)
     assert (tmp_path / "mine" / "precious.conllu").read_text() == "trees"
     assert (tmp_path / "file").read_text() == "text"
+    assert (tmp_path / "theirs" / "config.json").exists()
     (tmp_path / "empty").mkdir()
     parser.save(tmp_path / "empty")
     softparse.load(tmp_path / "empty")

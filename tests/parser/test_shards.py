@@ -55,6 +55,9 @@ def test_an_input_that_changes_is_parsed_again(tmp_path, model, source):
     source.write_text("a cat\n")
     (changed,) = planned(tmp_path, model, source)
     assert changed.counts is None
+    shard.write_part(1, b"two\n")  # as if the first run had been killed
+    assert changed.start() == set()
+    assert not shard.parts.exists()
     changed.write_part(0, b"other\n")
     changed.put_together(1, 1, 2)
     assert (tmp_path / "out" / "a.conllu").read_bytes() == b"other\n"
@@ -83,7 +86,7 @@ def test_models_are_told_apart_by_content(model, tmp_path):
     assert digest(tmp_path / "copy") == digest(model)
     (tmp_path / "copy" / "README.md").write_text("another card")
     assert digest(tmp_path / "copy") == digest(model)
-    for name in ("vocab.json", "metrics.json"):  # the latter has the temperatures of probabilities
+    for name in ("vocab.json", "metrics.json", "tokenizer.udpipe"):  # metrics have the temperatures of probabilities
         before = digest(tmp_path / "copy")
         with open(tmp_path / "copy" / name, "a") as file:
             file.write(" ")
@@ -107,3 +110,4 @@ def test_refusals(tmp_path, model, source):
     with pytest.raises(CorpusError, match=r"a.conllu: is there and was not made by such a run"):
         plan(str(tmp_path), [str(other)], str(model), Options(), None)  # the input itself
     assert other.read_text() == ""
+    assert not (tmp_path / BOOKS).exists()

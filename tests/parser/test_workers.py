@@ -63,6 +63,8 @@ def test_the_reader_of_items_fails():
         yield 3
         raise ValueError("line 7")
 
+    answers = in_processes(squares, (), items(), 2)
+    assert next(answers) == 9  # what comes before it is answered
     with pytest.raises(ValueError, match="line 7"):
-        list(in_processes(squares, (), items(), 2))
+        next(answers)
     assert not multiprocessing.active_children()

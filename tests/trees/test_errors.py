@@ -1,5 +1,6 @@
 """Bad input gets an error that says what is wrong, where, and what was expected."""
 
+import numpy
 import pytest
 import torch
 
@@ -116,8 +117,10 @@ def test_options():
     trees = ProjectiveTrees(ok)
     with pytest.raises(ValueError, match="noise must be one of 'gumbel', 'sum-of-gamma', 'none', got 'gaussian'"):
         trees.rsample(noise="gaussian")
-    with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
-        trees.kbest(0)
+    for k in (0, -1, True, 1.0, "1", None):
+        with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
+            trees.kbest(k)
+    assert trees.kbest(numpy.int64(2))[0].shape[0] == 2
     with pytest.raises(ValueError, match="estimator must be one of 'relaxed'"):
         expectation(trees, lambda soft: soft.sum((-1, -2)), "magic")
     with pytest.raises(ValueError, match="samples must be at least 1"):

@@ -250,3 +250,18 @@ def test_log_partition_where_products_are_too_small(single_root):
     assert torch.allclose(gradient, soft, atol=1e-9)
     alone = ProjectiveTrees(ordinary, lengths[1:2], single_root=single_root)
     assert torch.equal(alone.log_partition[0], trees.log_partition[1])
+
+
+@pytest.mark.parametrize("kind", [ProjectiveTrees, NonProjectiveTrees])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_where_there_is_no_tree_nothing_is_found(kind, single_root):
+    """Without a check of the arguments; the other sentence is as it would be alone."""
+    mask = torch.ones(2, 4, 4, dtype=torch.bool)
+    mask[0, :, 3] = False
+    trees = kind(torch.zeros(2, 4, 4), mask=mask, single_root=single_root, validate_args=False)
+    for heads in (trees.mode, trees.mbr, *trees.kbest(2)[0], *trees.sample((3,))):
+        assert heads[0].tolist() == [-1] * 4
+        assert (heads[1, 1:] >= 0).all()
+    log_prob = trees.log_prob(torch.tensor([[-1, -1, 0, -1], [-1, -1, 0, -1]]))
+    assert log_prob[0] == -torch.inf
+    assert log_prob[1].isfinite()

@@ -18,10 +18,15 @@ SENTENCE = {"en": "The dog that we saw yesterday is sleeping under the old tree 
 @click.pass_context
 def quickstart(ctx: click.Context, code: str, epochs: int, output: str, sentence: str | None) -> None:
     """Get a treebank, train a parser on a tenth of it, evaluate it, parse a sentence and draw its tree."""
-    folder = Path(output)
-    files = {part: f"{folder}/{code}-ud-{part}.conllu" for part in ("train", "dev", "test")}
-    model, example = f"{folder}/model", folder / "example.txt"
-    _run(ctx, "treebank", "get", code, "-o", output)
+    from ..corpus.treebanks import SPLITS, get
+
+    model, example = f"{output}/model", Path(output) / "example.txt"
+    _show("treebank", "get", code, "-o", output)
+    paths = get(code, output, report=lambda message: click.echo(message, err=True))
+    files = {split: str(path) for path in paths for split in SPLITS if f"-ud-{split}." in path.name}
+    for split in SPLITS:
+        if split not in files:
+            raise click.ClickException(f"the treebank {code} has no {split} part, which is needed here; choose another")
     _run(ctx, "split", files["train"], "-o", output)
     _run(ctx, "train", "--train", f"{output}/labeled.conllu", "--dev", files["dev"], "-o", model,
          "--set", f"train.epochs={epochs}", "--force")  # fmt: skip
@@ -39,7 +44,11 @@ def quickstart(ctx: click.Context, code: str, epochs: int, output: str, sentence
 
 def _run(ctx: click.Context, *arguments: str) -> None:
     """Show a command and run it."""
-    shown = " ".join(f"'{argument}'" if " " in argument else argument for argument in arguments)
-    click.echo(f"$ softparse {shown}", err=True)
+    _show(*arguments)
     assert ctx.parent is not None
     ctx.parent.command.main(list(arguments), prog_name="softparse", standalone_mode=False)
+
+
+def _show(*arguments: str) -> None:
+    shown = " ".join(f"'{argument}'" if " " in argument else argument for argument in arguments)
+    click.echo(f"$ softparse {shown}", err=True)

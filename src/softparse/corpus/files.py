@@ -139,7 +139,7 @@ def permitted(mode: int) -> int:
 def written(path: str | Path | None, effort: int = 9) -> Iterator[IO[bytes]]:
     """Where output goes: `-` or None is standard output, `.gz` is packed, a regular file is replaced when complete."""
     with _place(path) as file:
-        if str(path).endswith(".gz"):
+        if str(path).lower().endswith(".gz"):
             with gzip.GzipFile("", "wb", effort, file, mtime=0) as packed:
                 yield packed  # type: ignore[misc]
         else:

@@ -70,15 +70,25 @@ class Tokenizer(abc.ABC):
         """The sentences of several files (`-` is standard input), each of which begins a document."""
         number = 0
         for path in paths:
-            before = number
-            with opened(path) as file:
-                for sentence in self.stream(file, name_of(path), number + 1):
-                    if number == before:
-                        sentence = _with_comment(sentence, f"newdoc id = {_on_one_line(name_of(path))}")
-                    number += 1
-                    yield sentence
-            if number == before:
-                report(Problem(name_of(path), 0, "no text in it"))
+            for sentence in self.document(path, None, number + 1, report):
+                number += 1
+                yield sentence
+
+    def document(
+        self, path: str | Path, name: str | None = None, first: int = 1, report: Reporter = refuse
+    ) -> Iterator[Sentence]:
+        """The sentences of a file, the first of which names it as a document, by its path unless by another name."""
+        is_empty = True
+        with opened(path) as file:
+            for sentence in self.stream(file, name_of(path), first):
+                if is_empty:
+                    # The system takes names that are no text in any encoding.
+                    shown = (name or name_of(path)).encode("utf-8", "replace").decode()
+                    sentence = _with_comment(sentence, f"newdoc id = {_on_one_line(shown)}")
+                    is_empty = False
+                yield sentence
+        if is_empty:
+            report(Problem(name_of(path), 0, "no text in it"))
 
     def _pieces(self, stream: Iterable[Part]) -> Iterator[_Piece]:
         """Text with the sentences in it, at most about `LONGEST_TEXT` characters of a paragraph at once."""

@@ -25,12 +25,15 @@ SPECIAL = re.compile(
 )
 AFTER_AN_ADDRESS = ".,;:!?'\"*)]}>"
 PIECE = r"[aAo1_]m*"
+NUMBER = r"1m*+(?:[.,:/']?1m*+)*+"  # all of it: what follows may not have a digit back
+JOINED = rf"(?:{PIECE})+(?:[-'&](?:{PIECE})+)*(?:\.(?=a)(?:{PIECE})+)*"
 WORD = re.compile(
     rf"""(?:[aAo]m*\.){{2,}}(?:[aAo]m*(?![aAo]))?           # U.S., e.g.
     | [aAo]{{1,3}}(?:\.[aAo]{{1,3}})+\.                     # bl.a., z.B.
-    | 1m*(?:[.,:/']?1m*)*(?![aAo_])                         # 1,000.50, 10:30
+    | {NUMBER}(?!'?[aAo_])                                  # 1,000.50, 10:30
+    | {NUMBER}'?{JOINED}                                    # 1990s, 12.5kg
     | @(?:{PIECE})+                                         # @name, #tag
-    | (?:{PIECE})+(?:[-'&](?:{PIECE})+)*(?:\.(?=a)(?:{PIECE})+)*
+    | {JOINED}
     | t[tm]* | g[gm]* | k[km]* | hm*
     | FF | \*(?:m+\*|m)*                                    # a flag, a picture
     | \Sm*""",
@@ -92,7 +95,7 @@ def _ordinary(text: str, classes: str, start: int, end: int) -> Iterator[Token]:
 
 def _cut(word: str) -> int:
     """Where a short form begins or ends in a word of Latin letters; 0 if there is none."""
-    if not unicodedata.name(word[0], "").startswith("LATIN"):
+    if not unicodedata.name(word[0], "").startswith(("LATIN", "DIGIT")):
         return 0
     short = SHORT_FORM.search(word)
     if short and short.start() > 0:

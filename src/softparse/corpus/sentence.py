@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from .problems import CorpusError, Problem
 
 ID, FORM, HEAD, DEPREL, DEPS, MISC = 0, 1, 6, 7, 8, 9
 UNKNOWN = -1  # a head that is not given
+END_OF_WORD = re.compile(r"[\s=]")
 BYTE_ORDER_MARK = "\ufeff"  # some editors put it at the start of a file
 
 
@@ -131,7 +133,7 @@ class Sentence:
             lines, places = _without(lines, places, dropped)
         if comments:
             first = next(place for place, line in enumerate(lines) if line.strip() and not _is_comment(line))
-            end = "\r\n" if lines[first].endswith("\r\n") else "\n"
+            end = "\r\n" if any(line.endswith("\r\n") for line in lines) else "\n"
             added = [f"# {comment}{end}" for comment in comments]
             if lines[first].startswith(BYTE_ORDER_MARK):  # stays where it is, at the start of the file
                 lines[first] = lines[first].removeprefix(BYTE_ORDER_MARK)
@@ -156,8 +158,8 @@ class Sentence:
         return self._with(lines, self.places, [row + ["_"] * (MISC + 1 - len(row)) for row in self.columns])
 
     def without_comments(self, *names: str) -> Sentence:
-        """The same without comments that begin with these words."""
-        dropped = [line.startswith("#") and line[1:].strip().startswith(names) for line in self.lines]
+        """The same without comments whose first word is one of these."""
+        dropped = [END_OF_WORD.split(_comment(line), maxsplit=1)[0] in names for line in self.lines]
         return self._with(*_without(self.lines, self.places, dropped), self.columns)
 
     def without_mark(self) -> Sentence:
@@ -183,10 +185,13 @@ def is_number(text: str) -> bool:
 
 
 def _without(lines: list[str], places: list[int], dropped: Sequence[bool]) -> tuple[list[str], list[int]]:
-    """Lines but for those that are dropped, and where the words' lines are then."""
+    """Lines but for those that are dropped, and where the words' lines are then. A byte order mark stays in front."""
     kept = [place for place in range(len(lines)) if not dropped[place]]
     moved = {old: new for new, old in enumerate(kept)}
-    return [lines[place] for place in kept], [moved[place] for place in places]
+    result = [lines[place] for place in kept]
+    if dropped[0] and lines[0].startswith(BYTE_ORDER_MARK):
+        result[0] = BYTE_ORDER_MARK + result[0]
+    return result, [moved[place] for place in places]
 
 
 def _with_attribute(misc: str, attribute: str) -> str:
@@ -197,7 +202,12 @@ def _with_attribute(misc: str, attribute: str) -> str:
 
 
 def _is_comment_of(line: str, names: set[str]) -> bool:
-    return bool(names) and line.startswith("#") and line[1:].partition("=")[0].strip() in names
+    return bool(names) and _comment(line).partition("=")[0].strip() in names
+
+
+def _comment(line: str) -> str:
+    """What a comment says; nothing if the line is none."""
+    return line.removeprefix(BYTE_ORDER_MARK)[1:].strip() if _is_comment(line) else ""
 
 
 def _is_comment(line: str) -> bool:

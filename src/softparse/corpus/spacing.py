@@ -28,7 +28,7 @@ def _surface(sentence: Sentence) -> tuple[list[tuple[str, int]], list[bool]]:
     tokens: list[tuple[str, int]] = []
     spaces: list[bool] = []
     covered = 0  # words of the last range
-    for line in sentence.lines:
+    for line in sentence.without_mark().lines:
         row = line.rstrip("\r\n").split("\t")
         if line.startswith("#") or len(row) != 10 or "." in row[0]:
             continue
@@ -45,7 +45,7 @@ def _surface(sentence: Sentence) -> tuple[list[tuple[str, int]], list[bool]]:
 
 
 def _comments(sentence: Sentence) -> Iterator[tuple[str, str]]:
-    for line in sentence.lines:
+    for line in sentence.without_mark().lines:
         if line.startswith("#"):
             name, _, value = line[1:].partition("=")
             yield name.strip(), value.strip()

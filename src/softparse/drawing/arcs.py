@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from .heat import check_sizes
-from .width import columns, drawable, is_right_to_left
+from .width import columns, drawable, is_right_to_left, printable
 
 LETTER, GAP, LEVEL, MARGIN, LINE = 9.0, 26.0, 26.0, 14.0, 20.0
 FAINTEST = 0.01  # arcs below this are not drawn
@@ -41,7 +41,7 @@ def arcs_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
     base = top + LEVEL * (1 + (len(words) ** 0.85))
     parts = []
     if caption:
-        parts.append(f'<text x="{MARGIN}" y="{MARGIN + 9:g}" class="caption">{escape(caption)}</text>')
+        parts.append(f'<text x="{MARGIN}" y="{MARGIN + 9:g}" class="caption">{escape(printable(caption))}</text>')
     for head in range(len(labels)):
         for modifier in range(1, len(labels)):
             if head != modifier and arcs[head][modifier] >= FAINTEST:

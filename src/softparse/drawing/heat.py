@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .width import columns, padded
+from .width import columns, padded, printable
 
 SHADES = " ░▒▓█"
 
@@ -19,6 +19,7 @@ def heat_text(words: Sequence[str], arcs: Sequence[Sequence[float]]) -> str:
     dog  ▒▒▒
     """
     check_sizes(words, arcs)
+    words = [printable(word) for word in words]
     labels = ["*", *words]
     margin = max(map(columns, labels))
     widths = [max(3, columns(word)) for word in words]

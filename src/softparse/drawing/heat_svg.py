@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from .heat import check_sizes
-from .width import drawable, ems, is_right_to_left
+from .width import drawable, ems, is_right_to_left, printable
 
 CELL, LETTER, MARGIN, LINE = 26.0, 13.0, 10.0, 20.0
 FAINTEST = 0.002  # cells below this stay empty
@@ -45,7 +45,7 @@ def heat_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
     parts = [f'<path class="grid" d="{" ".join(lines)}"/>']
     turned = ' direction="rtl"' if right_to_left else ""
     if caption:
-        parts.append(f'<text x="{MARGIN:g}" y="{MARGIN + LETTER:g}">{escape(caption)}</text>')
+        parts.append(f'<text x="{MARGIN:g}" y="{MARGIN + LETTER:g}">{escape(printable(caption))}</text>')
     for y, name in zip(rows, names, strict=True):
         x = width - MARGIN - side + 5 if right_to_left else MARGIN + side - 5
         # Where text runs from the right, its end is on the left.
@@ -62,7 +62,7 @@ def heat_svg(words: Sequence[str], arcs: Sequence[Sequence[float]], caption: str
                 place = f'x="{x + 1:.1f}" y="{y + 1:.1f}" width="{CELL - 2:g}" height="{CELL - 2:g}"'
                 parts.append(f'<rect class="cell" {place} opacity="{min(weight, 1.0):.3f}">{title}</rect>')
     width = max(width, 2 * MARGIN + LETTER * ems(caption))
-    body, name = "\n".join(parts), escape(caption or "probabilities of arcs")
+    body, name = "\n".join(parts), escape(printable(caption) or "probabilities of arcs")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="softparse-heat" role="img" aria-label="{name}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"><style>{STYLE}</style>\n'

@@ -17,14 +17,17 @@ class Doubts:
         self.name, self.is_gold = name_of(path), is_gold
         self.faulty = 0  # sentences whose tree is none
         self.first: Problem | None = None
+        self.with_several_roots = 0
         self.words_without_head = 0
 
     def watch(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
-            wrong = next((problem for problem in tree_problems(sentence) if problem.is_error), None)
+            problems = tree_problems(sentence, single_root=False)
+            wrong = next((problem for problem in problems if problem.is_error), None)
             if wrong is not None:
                 self.faulty += 1
                 self.first = self.first or wrong
+            self.with_several_roots += sum(row[HEAD] == "0" for row in sentence.columns) > 1
             self.words_without_head += sum(row[HEAD] == "_" for row in sentence.columns)
             yield sentence
 
@@ -32,6 +35,9 @@ class Doubts:
         found = []
         if self.faulty:
             found.append(f"{self.name}: sentences whose tree is none: {self.faulty}; the first: {self.first}")
+        if self.with_several_roots:
+            number = self.with_several_roots
+            found.append(f"{self.name}: sentences with several roots, which the official scorer refuses: {number}")
         if self.words_without_head and not self.is_gold:  # what gold leaves open is in the report
             found.append(
                 f"{self.name}: words without HEAD, which count as wrong: {self.words_without_head}; is it parsed?"

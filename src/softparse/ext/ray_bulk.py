@@ -23,7 +23,7 @@ from ..corpus.sentence import Sentence
 from ..parser.bulk import Options, parsed, windows, windows_of
 from ..parser.folder import ModelError, load
 from ..parser.shards import Shard, plan
-from .tokenizing import tokenizer_of
+from .tokenizing import INSTALL, tokenizer_of
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,9 @@ def parse_shards(
     """
     ray = _import_ray()
     load(model)  # what is wrong with it is said here
-    shards = plan(folder, paths, model, options, kind)
+    # Parts of text that was cut in two ways would not fit together.
+    cut = tokenizer_of(model).kind if kind == RUNNING_TEXT else ""
+    shards = plan(folder, paths, model, options, f"{kind}, cut by {cut}" if cut else kind)
     waiting = []
     for shard in shards:
         counts = shard.counts
@@ -60,7 +62,7 @@ def parse_shards(
     model = os.path.abspath(model)
     with _cluster(ray, address, workers, threads), _one_row_a_block(ray):
         try:
-            yield from _run(ray, waiting, (model, threads, options), kind, workers)
+            yield from _run(ray, waiting, (model, threads, options), (kind, cut), workers)
         except ray.exceptions.RayTaskError as error:
             raise (error.cause if isinstance(error.cause, (CorpusError, OSError)) else error) from None
         except ray.exceptions.RayError as error:
@@ -69,7 +71,7 @@ def parse_shards(
 
 
 def _run(
-    ray: Any, shards: list[Shard], start: tuple[str, int, Options], kind: str | None, workers: int | None
+    ray: Any, shards: list[Shard], start: tuple[str, int, Options], kind: tuple[str | None, str], workers: int | None
 ) -> Iterator[tuple[int, int]]:
     threads = start[1]
     workers = workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
@@ -78,7 +80,7 @@ def _run(
     rows = ray.data.from_items([{"item": pickle.dumps(item)} for item in items], override_num_blocks=len(items))
     # Reading takes little time. It asks for no processor, since the workers may have taken all of them.
     readers, pool = ray.data.TaskPoolStrategy(max(1, workers // 4)), ray.data.ActorPoolStrategy(size=workers)
-    rows = rows.flat_map(read_windows, fn_args=(shards, kind, start[0]), num_cpus=0, compute=readers)
+    rows = rows.flat_map(read_windows, fn_args=(shards, *kind, start[0]), num_cpus=0, compute=readers)
     rows = rows.map(Worker, fn_constructor_args=(shards, *start), num_cpus=threads, compute=pool)
     join = ray.remote(num_cpus=0)(_join)
     books = [_Book() for _ in shards]
@@ -100,13 +102,16 @@ def _run(
         raise ChildProcessError(f"{missing[0]}: not all of it was parsed; run again to go on")
 
 
-def read_windows(row: Row, shards: list[Shard], kind: str | None, model: str = "") -> Iterator[Row]:
-    """The windows of a file, without their sentences where an earlier run has parsed them, and the number of them."""
+def read_windows(row: Row, shards: list[Shard], kind: str | None, cut: str = "", model: str = "") -> Iterator[Row]:
+    """The windows of a file, without their sentences where an earlier run has parsed them, and the number of them.
+
+    `cut` is the kind of the tokenizer that running text must be cut by.
+    """
     item = pickle.loads(row["item"])
     place, done = item["shard"], set(item["done"])
     parts = 0
     try:
-        for part, window in enumerate(_windows(shards[place].source, kind, model)):
+        for part, window in enumerate(_windows(shards[place], kind, cut, model)):
             content = b"" if part in done else pickle.dumps(window)
             yield _row(place, part=part, window=content, sentences=len(window), words=sum(map(len, window)))
             parts += 1
@@ -116,8 +121,14 @@ def read_windows(row: Row, shards: list[Shard], kind: str | None, model: str = "
         yield _row(place, parts=parts)
 
 
-def _windows(path: str, kind: str | None, model: str) -> Iterator[list[Sentence]]:
-    return windows_of(tokenizer_of(model).read_all([path])) if kind == RUNNING_TEXT else windows([path], kind)
+def _windows(shard: Shard, kind: str | None, cut: str, model: str) -> Iterator[list[Sentence]]:
+    if kind != RUNNING_TEXT:
+        return windows([shard.source], kind)
+    tokenizer = tokenizer_of(model)
+    if tokenizer.kind != cut:
+        where = f"on {os.uname().nodename}; install the same there: {INSTALL}"
+        raise CorpusError(f"text is cut by {cut}, but by {tokenizer.kind} {where}")
+    return windows_of(tokenizer.document(shard.source, shard.name))
 
 
 class Worker:

@@ -44,9 +44,10 @@ class SoftparseComponent(Pipe):
     """Sets heads and labels of all tokens, a tree for every sentence.
 
     `model` is the folder of a model; it is read when the first document comes, and goes along when the pipeline is
-    saved. `method` is the way of decoding, the model's own unless given. `sentences` says what is done with a document
-    in which no component before this one has marked sentence starts: "rules" finds them as spaCy's sentencizer does,
-    by punctuation, "given" refuses the document, "doc" takes it for one sentence.
+    saved. `method` is the way of decoding, the model's own unless given. `sentences` says what is done with tokens
+    that no component before this one has marked as sentence starts or as none: "rules" finds starts as spaCy's
+    sentencizer does, by punctuation, "doc" takes them for none, and so does "given", which refuses documents without
+    any marks.
 
     Sentences and roots are the same thing to spaCy, so every sentence has one root, also with a model that was trained
     on several.
@@ -117,9 +118,11 @@ class SoftparseComponent(Pipe):
                 _set_trees(doc, sents, [next(parses) for _ in sents])
 
     def _find_sentences(self, doc: Doc) -> None:
-        if doc.has_annotation("SENT_START"):
+        if doc.has_annotation("SENT_START", require_complete=True):
             return
         if self.sentences == "given":
+            if doc.has_annotation("SENT_START"):  # what is not marked as a start is none
+                return
             remedy = f'add one that marks them, such as nlp.add_pipe("sentencizer", before="{self.name}")'
             raise ValueError(
                 f"{self.name}: no component has marked the sentence starts of {doc.text[:40]!r}; {remedy}, or set "
@@ -133,6 +136,9 @@ class SoftparseComponent(Pipe):
             starts |= {
                 word for word, before in zip(words, [0, *words], strict=False) if any(guesses[before + 1 : word + 1])
             }
+        # What others have said about some tokens holds.
+        starts -= {token.i for token in doc if token.is_sent_start is False}
+        starts |= {token.i for token in doc if token.is_sent_start}
         _set_starts(doc, starts)
 
     def initialize(self, get_examples: Callable[[], Iterable[Any]], *, nlp: Language | None = None) -> None:

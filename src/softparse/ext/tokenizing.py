@@ -17,7 +17,8 @@ from ..corpus.problems import CorpusError
 from ..corpus.rule_tokenizer import RuleTokenizer
 from ..corpus.sentence import Sentence
 from ..corpus.spacing import with_spaces
-from ..learning.tokenizers import TOKENIZER, TokenizerMaker
+from ..learning.tokenizers import TokenizerMaker
+from ..parser.folder import TOKENIZER
 
 INSTALL = "pip install 'softparse[text]'"
 MOST_SECONDS = 300  # for training, which takes about 10 on a machine that is not busy

@@ -23,9 +23,9 @@ from ..corpus.plain_text import Tokenizer
 from ..corpus.problems import CorpusError
 from ..corpus.rule_tokenizer import RuleTokenizer
 from ..corpus.sentence import Sentence
+from ..parser.folder import TOKENIZER
 from .config import Config
 
-TOKENIZER = "tokenizer.udpipe"  # in a model folder
 RAW = "raw-{}.conllu.gz"
 FAST = 1  # effort of packing
 

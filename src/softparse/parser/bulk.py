@@ -31,19 +31,14 @@ class Options:
     single_root: bool | None = None
 
 
-def parse_files(
-    model: str, paths: Sequence[str], options: Options, kind: str | None = None, workers: int = 1,
-    threads: int | None = None, device: str = "cpu",
-) -> Iterator[Block]:  # fmt: skip
-    """Blocks of parsed text in the order of the input, as they are ready; memory does not grow with the input."""
-    yield from parse_stream(model, windows(paths, kind), options, workers, threads, device)
-
-
 def parse_stream(
     model: str, windows: Iterable[list[Sentence]], options: Options, workers: int = 1, threads: int | None = None,
     device: str = "cpu",
 ) -> Iterator[Block]:  # fmt: skip
-    """The same for sentences from anywhere, in lists that are parsed together."""
+    """Blocks of parsed text in the order of the input, as they are ready; memory does not grow with the input.
+
+    `windows` are lists of sentences that are parsed together.
+    """
     if workers == 1:
         yield from map(_parsing(model, options, threads, device), windows)
         return

@@ -2,6 +2,7 @@
 
     vectors.safetensors, vectors.json   the external vectors and their words, if the model has any
     metrics.json: calibration           temperatures; a model without them, of an older release, has temperature 1
+    tokenizer.udpipe                    what cuts plain text into words, if one was trained
 
 No file is code, and none is trusted: names and shapes of all tensors are checked against the configuration. `FORMAT`
 counts incompatible changes. A release reads its own format and all before it; a newer one is refused with a message.
@@ -43,6 +44,7 @@ CONFIG, VOCABULARY, WEIGHTS, METRICS, CARD = (
     "README.md",
 )
 VECTORS, VECTOR_WORDS = "vectors.safetensors", "vectors.json"
+TOKENIZER = "tokenizer.udpipe"
 
 
 class ModelError(ValueError):
@@ -68,13 +70,18 @@ def write(parser: Parser, folder: str | Path, files: Mapping[str, bytes] | None 
 
 
 def is_model(folder: str | Path) -> bool:
-    return (Path(folder) / CONFIG).exists()
+    """Whether this is a model of some release, as its configuration says; other programs have a config.json, too."""
+    try:
+        config = json.loads((Path(folder) / CONFIG).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and isinstance(config.get("format"), int) and isinstance(config.get("model"), dict)
 
 
 def refuse_other_content(folder: str | Path) -> None:
     """Raise unless there is nothing under this name, an empty folder, or a model: nothing else is ever replaced."""
     folder = Path(folder)
-    if folder.exists() and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
+    if folder.exists() and not (folder.is_dir() and (is_model(folder) or not any(folder.iterdir()))):
         raise ModelError(f"{folder}: is there and is not a model, so it is not replaced; choose another name")
 
 
@@ -106,7 +113,8 @@ def _write_into(parser: Parser, folder: Path, files: Mapping[str, bytes]) -> Non
 
     config = {"format": FORMAT, "softparse": __version__, **as_table(parser.config)}
     texts = {CONFIG: json.dumps(config, indent=1).encode(), VOCABULARY: parser.vocabulary.as_json().encode()}
-    for name, content in {**texts, **_texts(parser), WEIGHTS: _weights(parser), **files}.items():
+    tokenizer = {} if parser.tokenizer is None else {TOKENIZER: parser.tokenizer}
+    for name, content in {**texts, **_texts(parser), WEIGHTS: _weights(parser), **tokenizer, **files}.items():
         (folder / name).write_bytes(content)
     if parser.vector_words:
         (folder / VECTOR_WORDS).write_text(json.dumps(parser.vector_words, ensure_ascii=False), encoding="utf-8")
@@ -168,6 +176,8 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
         remedy = f"remove {CALIBRATION!r} from it, and let `softparse calibrate` write it anew"
         raise ModelError(f"{folder / METRICS}: {error}; {remedy}") from None
     parser.metrics = metrics
+    if (folder / TOKENIZER).exists():
+        parser.tokenizer = _content(folder, TOKENIZER)
     parser.network.eval()
     return parser.to(device)
 
@@ -196,10 +206,17 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def _text(folder: Path, name: str) -> str:
     try:
-        return (folder / name).read_text(encoding="utf-8")
+        return _content(folder, name).decode()
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{folder / name}: cannot be read ({error})") from None
+
+
+def _content(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
     except FileNotFoundError:
         raise ModelError(f"{folder}: {name} is missing; this is not a complete model folder") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise ModelError(f"{folder / name}: cannot be read ({error})") from None
 
 

@@ -83,6 +83,7 @@ class Parser:
         self.network = Network(config.model, vocabulary, vectors)
         self.numbering = Numbering(vocabulary, {word: row for row, word in enumerate(self.vector_words, 1)})
         self.metrics: dict[str, Any] = {}
+        self.tokenizer: bytes | None = None  # one that was trained with it, which goes where the parser goes
 
     @property
     def device(self) -> torch.device:
@@ -98,7 +99,10 @@ class Parser:
         return self
 
     def save(self, folder: str | Path) -> None:
-        """Write the model folder, replacing what was there at once or not at all."""
+        """Write the model folder, replacing what was there at once or not at all.
+
+        What training has left beside the parser and its tokenizer (curves, the autoencoder's decoder) is not in it.
+        """
         from .folder import write
 
         write(self, folder)

@@ -11,20 +11,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..corpus.files import STANDARD, opened, replacing, saying, written
 from ..corpus.formats import named
 from ..corpus.problems import CorpusError
 from .bulk import Options
-from .folder import CONFIG, METRICS, VECTOR_WORDS, VECTORS, VOCABULARY, WEIGHTS
+from .folder import CONFIG, METRICS, TOKENIZER, VECTOR_WORDS, VECTORS, VOCABULARY, WEIGHTS
 
 BOOKS = ".softparse"
 RUN = "run.json"
+ENDS = re.compile(r"(\.txt)?(\.gz)?$", re.IGNORECASE)
 COPIED_AT_ONCE = 1 << 20
 
 
@@ -33,6 +36,7 @@ class Shard:
     """An input file, where its output and its parts go, and the size and time that tell this input from others."""
 
     source: str
+    name: str  # of the input, as it was given
     output: str
     books: str
     size: int
@@ -50,7 +54,11 @@ class Shard:
         return self.parts / f"{number:08}.conllu"
 
     def start(self) -> set[int]:
-        """Begin, or go on: the parts that an earlier run has left."""
+        """Begin, or go on: the parts that an earlier run has left of this input, and not of what it was before."""
+        for path in Path(self.books).glob("*"):
+            of_this = re.fullmatch(rf"{re.escape(Path(self.output).name)}\.\d+\.\d+", path.name)
+            if of_this and path != self.parts:
+                shutil.rmtree(path, ignore_errors=True)
         if not self.parts.is_dir():
             return set()
         for path in self.parts.glob("*.tries"):
@@ -107,10 +115,11 @@ def plan(folder: str, sources: Sequence[str], model: str, options: Options, kind
             other = shards[shard.output].source
             raise CorpusError(f"{source}: its output would be {shard.output}, as that of {other}; rename one of them")
         shards[shard.output] = shard
-    _enter(place, {"model": digest(model), "options": asdict(options), "format": kind})
     for shard in shards.values():
         if os.path.exists(shard.output) and not shard.record.exists() and not shard.parts.exists():
             raise CorpusError(f"{shard.output}: is there and was not made by such a run; choose another folder")
+    # Another release may cut its input into other windows, and parts of both would not fit together.
+    _enter(place, {"model": digest(model), "options": asdict(options), "format": kind, "softparse": __version__})
     return list(shards.values())
 
 
@@ -121,6 +130,7 @@ def _shard(folder: Path, source: str) -> Shard:
         status = os.stat(source)
     return Shard(
         os.path.abspath(source),
+        source,
         str(folder / output_name(source)),
         str(folder / BOOKS),
         status.st_size,
@@ -131,20 +141,21 @@ def _shard(folder: Path, source: str) -> Shard:
 def output_name(source: str) -> str:
     """The name of an input as one of CoNLL-U, packed if it was.
 
-    >>> [output_name(name) for name in ("a/x.conllu.gz", "x.txt", "x.txt.gz", "x.tokens", "x.conllx")]
-    ['x.conllu.gz', 'x.conllu', 'x.conllu.gz', 'x.tokens.conllu', 'x.conllx']
+    >>> [output_name(name) for name in ("a/x.conllu.gz", "x.txt", "X.TXT.GZ", "x.tokens", "x.conllx")]
+    ['x.conllu.gz', 'x.conllu', 'X.conllu.gz', 'x.tokens.conllu', 'x.conllx']
     """
     name = os.path.basename(source)
     if named(name):
         return name
-    packed = ".gz" if name.endswith(".gz") else ""
-    return f"{name.removesuffix('.gz').removesuffix('.txt')}.conllu{packed}"
+    packed = ".gz" if name.lower().endswith(".gz") else ""
+    return f"{ENDS.sub('', name)}.conllu{packed}"
 
 
 def digest(model: str) -> str:
     """What tells models apart: the content of the files that parsing depends on."""
     sums = hashlib.sha256()
-    for name in (CONFIG, VOCABULARY, WEIGHTS, VECTOR_WORDS, VECTORS, METRICS):  # which has the temperatures
+    # METRICS has the temperatures.
+    for name in (CONFIG, VOCABULARY, WEIGHTS, VECTOR_WORDS, VECTORS, METRICS, TOKENIZER):
         path = Path(model) / name
         if path.exists():
             with open(path, "rb") as file:
@@ -166,7 +177,7 @@ def _enter(folder: Path, run: dict[str, Any]) -> None:
     except json.JSONDecodeError:
         raise CorpusError(f"{path}: not JSON; the file is damaged, remove the folder {folder}") from None
     if before != run:
-        names = [name for name in ("model", "format") if before.get(name) != run[name]]
+        names = [name for name in ("model", "format", "softparse") if before.get(name) != run[name]]
         old, new = before.get("options", {}), run["options"]
         names += [f"{name} (was {old.get(name)}, is {new[name]})" for name in new if old.get(name) != new[name]]
         message = f"holds the output of another run; these differ: {', '.join(names)}"

@@ -58,18 +58,29 @@ def in_processes(
                         process.start()
                     processes.append(process)
             waiting: deque[Future[Answer]] = deque()
-            for item in items:
+            failures: list[Exception] = []
+            for item in _until_failure(items, failures):
                 waiting.append(threads.submit(answer, item))
                 if len(waiting) > 2 * workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+            for failure in failures:
+                raise failure
         finally:  # at the end they have nothing to do; before it, nobody waits for what is still to be done
             for process in processes:
                 process.terminate()
             for process in processes:
                 process.join()
             threads.shutdown(cancel_futures=True)
+
+
+def _until_failure(items: Iterable[Item], failures: list[Exception]) -> Iterator[Item]:
+    """Items as long as they can be read; what is wrong then can be told when those before it are answered."""
+    try:
+        yield from items
+    except Exception as failure:
+        failures.append(failure)
 
 
 def _work(pipe: Connection, make: Callable[..., Callable[[Item], Answer]], arguments: tuple[Any, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
@@ -168,7 +169,9 @@ class TreeDistribution(Distribution):
             sample, sentence = unknown.nonzero(as_tuple=True)
             restricted = self._restricted(self.scores[sentence], heads[sample, sentence])
             log_total = self._normaliser(restricted, self.lengths[sentence])
-            result = result.index_put((sample, sentence), log_total - self._log_partition[sentence])
+            of_all = self._log_partition[sentence]
+            log_share = torch.where(of_all > -torch.inf, log_total - of_all, -torch.inf)  # no tree at all: not NaN
+            result = result.index_put((sample, sentence), log_share)
         return result.to(self.scores.dtype).reshape(shape)
 
     def _log_prob_of_trees(self, heads: Tensor) -> Tensor:
@@ -281,9 +284,13 @@ class TreeDistribution(Distribution):
 
         Where a sentence has fewer trees the rest is -1 and -inf. The log-probabilities are differentiable.
         """
-        if not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, got {k}")
-        heads = self._best_k(k)
+        try:
+            number = operator.index(k)
+        except TypeError:
+            number = 0
+        if number < 1 or isinstance(k, bool):
+            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        heads = self._best_k(number)
         return heads, self._log_prob_of_trees(heads).to(self.scores.dtype)
 
     # Samples.

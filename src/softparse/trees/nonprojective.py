@@ -59,7 +59,8 @@ class NonProjectiveTrees(TreeDistribution):
             )
 
         threads.run(task, batch, samples * float((words.astype(float) ** 2).sum()))
-        return torch.from_numpy(heads).to(self.scores.device)
+        drawn = torch.from_numpy(heads).to(self.scores.device)
+        return torch.where(self._log_partition[:, None] > -torch.inf, drawn, -1)  # no tree, no sample
 
     def _best_k(self, k: int) -> Tensor:
         values = _on_cpu(self.scores, self.lengths)
