@@ -80,7 +80,8 @@ def test_words_are_known_as_well_as_trees_know_them(ambiguous):
     """However often raw text has a word, in a tree it is dropped as often as without raw text."""
     parsers = []
     for raw in (True, False):
-        config = settled(configuration(ambiguous, "", *RAW, *READER, "objective.dropout_rate=2", raw=raw))
+        more = ("objective.dropout_rate=2", "objective.enough_trees=80")
+        config = settled(configuration(ambiguous, "", *RAW, *READER, *more, raw=raw))
         found = data.load(config.data, True, print)
         parsers.append((make_parser(config, found, Observer()), found))
     (both, found), (trees, _) = parsers
@@ -118,10 +119,19 @@ def test_terms_come_in_when_they_should(ambiguous, tmp_path):
     assert seen[3] == seen[4] == trees | labelled | {"raw_teacher", "raw_reconstruction"}
 
 
-def test_few_trees_have_the_last_word(ambiguous, tmp_path):
+def test_few_trees_have_the_last_word(ambiguous, tmp_path, monkeypatch):
     """There are 80 trees, and 100 would be enough: of 10 epochs 8 have raw text."""
+    rates = [set() for _ in range(10)]
+    step = Loop.step
+
+    def watched(loop, *arguments):
+        rates[loop.progress.epoch].add(round(loop.network.words.rate, 6))
+        step(loop, *arguments)
+
+    monkeypatch.setattr(Loop, "step", watched)
     more = ("train.epochs=10", "objective.teacher=1", "objective.raw_part=0", "objective.enough_trees=100")
-    train(configuration(ambiguous, tmp_path / "m", *RAW, *more))
+    train(configuration(ambiguous, tmp_path / "m", *RAW, *more, "objective.dropout_rate=1.25"))
+    assert rates == [{1.05}] * 8 + [{0.25}] * 2  # words are dropped less where there are few trees
     seen = [set(entry["losses"]) for entry in history(tmp_path / "m")]
     assert seen[7] == {"arcs", "labels", "reconstruction", "raw_reconstruction", "raw_teacher"}
     assert seen[8] == seen[9] == {"arcs", "labels"}

@@ -70,6 +70,7 @@ class Loop:
         self.gold = len(found.train)  # the trees after them were made by a parser
         self.group, self.observer, self.unlabelled = group, observer, unlabelled
         self.network = parser.network
+        self.dropout_rate = config.model.words.dropout_rate
         self.networks = nn.ModuleDict({"parser": parser.network})
         self.generative: Generative | None = None
         if unlabelled is not None and unlabelled.autoencoder is not None:
@@ -127,6 +128,8 @@ class Loop:
         saved_at = time.monotonic()
         while progress.epoch < self.config.epochs and not self._has_lost_patience():
             updates = self.updates(progress.epoch)
+            if self.unlabelled and self.unlabelled.is_over(progress.epoch):
+                self.network.words.rate = self.dropout_rate  # again that of trees alone
             while progress.position < len(updates):
                 self.step(updates[progress.position], progress.epoch + progress.position / len(updates))
                 progress.position += 1

@@ -37,7 +37,7 @@ def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
     forms.update(form for sentence in found.dev for form in sentence.words)
     words, vectors = _vectors(config, forms, found, start, observer)
     parser = Parser(ParserConfig(config.model, config.decoding), vocabulary, words, vectors)
-    parser.network.words.drop_by(_rate(config), _counts(vocabulary, of_trees))
+    parser.network.words.drop_by(_rate(config, len(found.train)), _counts(vocabulary, of_trees))
     if start is not None:
         copy_weights(start.network, parser.network, config.data.init)
     return parser
@@ -51,12 +51,10 @@ def known_words(config: Config, found: Data, vocabulary: Vocabulary) -> Vocabula
     return vocabulary.with_raw(counts, letters, config.data.raw_least_count, config.data.raw_most_words)
 
 
-def _rate(config: Config) -> float:
-    objective = config.objective
+def _rate(config: Config, trees: int) -> float:
+    objective, alone = config.objective, config.model.words.dropout_rate
     learns_from_raw = objective.is_generative or objective.needs_raw
-    if learns_from_raw and objective.dropout_rate is not None:
-        return objective.dropout_rate
-    return config.model.words.dropout_rate
+    return objective.dropout_rate_for(trees, alone) if learns_from_raw else alone
 
 
 def _counts(vocabulary: Vocabulary, of_trees: Vocabulary) -> list[int]:

@@ -30,6 +30,9 @@ class Unlabelled:
         starts = [(self.config.raw, self.config.raw_from), (self.config.teacher, self.config.teacher_from)]
         return min(first for weight, first in starts if weight > 0) - 1
 
+    def is_over(self, epoch: int) -> bool:
+        return epoch >= self.until
+
     def prolong(self, epoch: int, since_best: int) -> None:
         """After an epoch (from 0): where raw text would end here while it still helps, it stays for another one."""
         if epoch + 1 == self.until and since_best < self.config.raw_patience:
@@ -37,7 +40,7 @@ class Unlabelled:
 
     def updates(self, batches: list[list[int]], lengths: Sequence[int], epoch: int) -> list[Update]:
         """Those of an epoch with these batches of trees."""
-        if self.raw is None or not self.first <= epoch < self.until:
+        if self.raw is None or epoch < self.first or self.is_over(epoch):
             return [Update(trees=batch) for batch in batches]
         raw = self.raw.epoch(epoch - self.first)
         generator = np.random.default_rng([self.seed, epoch, 2])
