@@ -120,7 +120,7 @@ def test_terms_come_in_when_they_should(ambiguous, tmp_path):
 
 
 def test_few_trees_have_the_last_word(ambiguous, tmp_path, monkeypatch):
-    """There are 80 trees, and 100 would be enough: of 10 epochs 8 have raw text."""
+    """There are 80 trees, and 400 would be enough: of 10 epochs 2 have raw text."""
     rates = [set() for _ in range(10)]
     step = Loop.step
 
@@ -129,12 +129,12 @@ def test_few_trees_have_the_last_word(ambiguous, tmp_path, monkeypatch):
         step(loop, *arguments)
 
     monkeypatch.setattr(Loop, "step", watched)
-    more = ("train.epochs=10", "objective.teacher=1", "objective.raw_part=0", "objective.enough_trees=100")
+    more = ("train.epochs=10", "objective.teacher=1", "objective.raw_part=0", "objective.enough_trees=400")
     train(configuration(ambiguous, tmp_path / "m", *RAW, *more, "objective.dropout_rate=1.25"))
-    assert rates == [{1.05}] * 8 + [{0.25}] * 2  # words are dropped less where there are few trees
+    assert rates == [{0.85}] * 2 + [{0.25}] * 8  # words are dropped less where there are few trees
     seen = [set(entry["losses"]) for entry in history(tmp_path / "m")]
-    assert seen[7] == {"arcs", "labels", "reconstruction", "raw_reconstruction", "raw_teacher"}
-    assert seen[8] == seen[9] == {"arcs", "labels"}
+    assert {"arcs", "labels", "reconstruction", "raw_reconstruction"} <= seen[1]
+    assert seen[2:] == [{"arcs", "labels"}] * 8
 
 
 def test_raw_text_stays_while_it_helps(ambiguous, tmp_path):
