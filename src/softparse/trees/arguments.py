@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -148,3 +150,14 @@ def check_heads(heads: Tensor, lengths: Tensor, size: int, *, leading: bool) -> 
             f"needs a head between 0 and {int(lengths[sentence])}, or -1 for an unknown one"
         )
     return heads
+
+
+def check_number(k: Any) -> int:
+    """How many trees are asked for."""
+    try:
+        number = operator.index(k)
+    except TypeError:
+        number = 0
+    if number < 1 or isinstance(k, bool):
+        raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+    return number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
@@ -284,13 +283,7 @@ class TreeDistribution(Distribution):
 
         Where a sentence has fewer trees the rest is -1 and -inf. The log-probabilities are differentiable.
         """
-        try:
-            number = operator.index(k)
-        except TypeError:
-            number = 0
-        if number < 1 or isinstance(k, bool):
-            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
-        heads = self._best_k(number)
+        heads = self._best_k(arguments.check_number(k))
         return heads, self._log_prob_of_trees(heads).to(self.scores.dtype)
 
     # Samples.
