@@ -353,6 +353,13 @@ def test_output_that_takes_nothing(treebanks):
         with open("/dev/full", "w") as full:
             result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
         assert (result.returncode, result.stderr) == (1, f"error: {name}No space left on device\n")
+    arguments = [sys.executable, "-m", "softparse", "show", treebanks / "dev.conllu"]
+    closed = subprocess.run(arguments, preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE, text=True)
+    assert (closed.returncode, closed.stderr) == (1, "error: <stdout>: Bad file descriptor\n")
+
+
+def test_more_trees_than_memory_can_hold(model):
+    assert "not enough memory" in run("parse", model, "-", "--kbest", 10**10, input=TEXT, code=1).stderr
 
 
 def test_devices_that_are_not_there(model, treebanks, tmp_path):

@@ -117,6 +117,9 @@ def test_tensors_are_checked(copy):
     save_file({**tensors, name: tensors[name].double()}, file)
     with pytest.raises(ModelError, match="float64"):
         softparse.load(copy)
+    save_file({**tensors, name: tensors[name] / 0.0}, file)
+    with pytest.raises(ModelError, match=f"tensor {name} has numbers that are none"):
+        softparse.load(copy)
 
 
 def test_unknown_settings(copy):

@@ -50,6 +50,9 @@ class Commands(click.Group):
             _give_up_output()
             click.echo(f"error: {_message(error)}", err=True)
             sys.exit(1)
+        except MemoryError:
+            click.echo("error: there is not enough memory; fewer trees (--kbest) or workers take less", err=True)
+            sys.exit(1)
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
             sys.exit(1)
@@ -71,7 +74,8 @@ def _message(error: Exception) -> str:
 def _give_up_output() -> None:
     """Let go of what standard output does not take; otherwise Python would try again at its end, and complain."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed
+            sys.stdout.flush()
     except OSError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (Python flushes it at exit)
 

@@ -168,6 +168,8 @@ def _place(path: str | Path | None) -> Iterator[IO[bytes]]:
 
 
 def _standard_output() -> int:
+    if sys.stdout is None:  # the process was started with it closed
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "<stdout>")
     try:
         return sys.stdout.fileno()
     except io.UnsupportedOperation:  # somebody collects what is written

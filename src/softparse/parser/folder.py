@@ -253,6 +253,8 @@ def _fill(parser: Parser, tensors: dict[str, Tensor], path: Path) -> None:
                 f"{path}: tensor {name} is {tensors[name].dtype} {list(tensors[name].shape)}, "
                 f"but the configuration asks for {tensor.dtype} {list(tensor.shape)}"
             )
+        if not tensors[name].isfinite().all():
+            raise ModelError(f"{path}: tensor {name} has numbers that are none; the file is damaged, train it again")
     surplus = sorted(tensors.keys() - wanted.keys())
     if surplus:
         raise ModelError(f"{path}: tensor {surplus[0]} has no place in this configuration")
