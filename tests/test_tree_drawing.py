@@ -392,7 +392,7 @@ def test_buttons_of_a_clickable_tree():
     assert picture.get("role") == "group"  # the role img would hide the buttons
 
 
-def test_required_arcs_are_thick():
-    picture = ElementTree.fromstring(tree_svg(["They", "walk"], [2, 0], ["nsubj", "root"], required={1}))
-    (group,) = [element for element in picture.iter() if element.get("class") == "required"]
-    assert group[0].text == "walk → They: nsubj"
+def test_required_arcs_are_thick_and_wrong_ones_red():
+    drawn = tree_svg(["They", "walk"], [2, 0], ["nsubj", "root"], required={1}, wrong={1, 2})
+    kinds = {group[0].text: group.get("class") for group in ElementTree.fromstring(drawn) if group.tag.endswith("}g")}
+    assert kinds == {"walk → They: nsubj": "required wrong", "walk: root": "wrong"}

@@ -19,7 +19,7 @@ STYLE = (
     f".softparse-tree .label{{font-size:{LABEL_SIZE:g}px}}"
     ".softparse-tree .line{fill:none;stroke:currentColor;stroke-width:1.4}"
     ".softparse-tree .tip{fill:currentColor}"
-    ".softparse-tree .required .line{stroke-width:3}"
+    ".softparse-tree .required .line{stroke-width:3}.softparse-tree .wrong{color:#c5221f}"
 )
 CLICKABLE_STYLE = (
     ".softparse-tree [role=button]{cursor:pointer}.softparse-tree .hit{fill:none;stroke:transparent;stroke-width:14}"
@@ -36,6 +36,7 @@ def tree_svg(
     probabilities: Sequence[float] | None = None,
     direction: str = "auto",
     required: Container[int] = (),
+    wrong: Container[int] = (),
     clickable: bool = False,
 ) -> str:
     """Draw a tree as a file that needs nothing else. Arrows point at modifiers, the root's from above; unknown heads
@@ -43,7 +44,8 @@ def tree_svg(
 
     `probabilities` (one a word, from 0 to 1) make the arcs of uncertain heads paler. `direction` is "ltr", "rtl" or
     "auto": from the right where most letters are of a script such as Arabic or Hebrew. The arcs of words in `required`
-    are thick. For a page that answers, `clickable` makes arcs and words into buttons with `data-head` and `data-word`.
+    are thick, those of words in `wrong` red. For a page that answers, `clickable` makes arcs and words into buttons with
+    `data-head` and `data-word`.
 
     >>> tree_svg(["They", "walk"], [2, 0], ["nsubj", "root"]).count('class="tip"')
     2
@@ -58,12 +60,13 @@ def tree_svg(
         line = _line(f"M{x:.1f},{sheet.root_top:.1f} V{sheet.base - 5:.1f}", x, sheet.base, clickable)
         text = _text(x, sheet.root_top - 5, shown(labels[word - 1]))
         title = f"{words[word - 1]}: {labels[word - 1]}"
-        parts.append(_group(title, line, text, _weight(probabilities, word), _attributes(0, word, required, clickable)))
+        attributes = _attributes(0, word, required, wrong, clickable)
+        parts.append(_group(title, line, text, _weight(probabilities, word), attributes))
     for placed in reversed(sheet.arcs):  # low arcs last: their labels go over what crosses them
         head, word = placed.arc
         title = f"{words[head - 1]} → {words[word - 1]}: {labels[word - 1]}"
         line = _arc(placed, sheet, clickable)
-        attributes = _attributes(head, word, required, clickable)
+        attributes = _attributes(head, word, required, wrong, clickable)
         parts.append(_group(title, line, _label(placed, labels), _weight(probabilities, word), attributes))
     turned = ' direction="rtl"' if right_to_left else ""
     y = sheet.base + WORD_SIZE * 1.1
@@ -80,8 +83,9 @@ def _button(word: int, x: float, y: float, text: str, drawn: str) -> str:
     return f'<g class="word" role="button" tabindex="0" data-word="{word}" aria-label="{name}">{hit}{drawn}</g>'
 
 
-def _attributes(head: int, word: int, required: Container[int], clickable: bool) -> str:
-    kind = ' class="required"' if word in required else ""
+def _attributes(head: int, word: int, required: Container[int], wrong: Container[int], clickable: bool) -> str:
+    kinds = [name for name, words in (("required", required), ("wrong", wrong)) if word in words]
+    kind = f' class="{" ".join(kinds)}"' if kinds else ""
     return f'{kind} role="button" tabindex="0" data-head="{head}" data-word="{word}"' if clickable else kind
 
 

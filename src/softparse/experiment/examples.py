@@ -23,15 +23,17 @@ class Example:
     @property
     def gain(self) -> int:
         """How many more words are right."""
-        return right(self.gold, self.after) - right(self.gold, self.before)
+        return len(wrong(self.gold, self.before)) - len(wrong(self.gold, self.after))
 
 
-def right(gold: Sentence, predicted: Sentence) -> int:
-    """Words with the right head and label."""
-    return sum(
-        head == other and universal(label) == universal(same)
-        for head, label, other, same in zip(gold.heads, gold.labels, predicted.heads, predicted.labels, strict=True)
-    )
+def wrong(gold: Sentence, predicted: Sentence) -> set[int]:
+    """Words, from 1, with another head or label."""
+    pairs = zip(gold.heads, gold.labels, predicted.heads, predicted.labels, strict=True)
+    return {
+        word
+        for word, (head, label, other, same) in enumerate(pairs, 1)
+        if head != other or universal(label) != universal(same)
+    }
 
 
 def examples(

@@ -13,7 +13,7 @@ from ..drawing.chart import COLOURS
 from .changes import Change, changes, changes_table, notable
 from .comparisons import versus, versus_table
 from .curves import curve, curves_table
-from .examples import Example, examples
+from .examples import Example, examples, wrong
 from .findings import Findings, heading, is_compared, is_curve, parts_of, times_table
 from .tables import Cell, Result, sizes_table, table
 
@@ -152,7 +152,7 @@ class Report:
         if setting not in self.dev or not before or not after:
             return ""
         fixed, broken = examples(read(self.dev[setting], "conllu"), before, after, EXAMPLES)
-        parts = ["<h3>Examples from dev</h3>"]
+        parts = ["<h3>Examples from dev</h3>", "<p>Red arcs are wrong, in head or label.</p>"]
         for title, kind, some in (("What it mended", "good", fixed), ("What it broke", "bad", broken)):
             parts.append(f'<h4 class="{kind}">{title}</h4>')
             parts += [self._example(example, twin, row) for example in some] or ["<p>Nothing.</p>"]
@@ -165,7 +165,7 @@ class Report:
             (self.titles[twin], example.before),
             (self.titles[row], example.after),
         ):
-            picture = tree_svg(tree.words, tree.heads, tree.labels)
+            picture = tree_svg(tree.words, tree.heads, tree.labels, wrong=wrong(example.gold, tree))
             figures.append(
                 f'<figure><figcaption>{escape(name)}</figcaption><div class="scroll">{picture}</div></figure>'
             )
