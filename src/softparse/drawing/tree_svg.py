@@ -44,8 +44,8 @@ def tree_svg(
 
     `probabilities` (one a word, from 0 to 1) make the arcs of uncertain heads paler. `direction` is "ltr", "rtl" or
     "auto": from the right where most letters are of a script such as Arabic or Hebrew. The arcs of words in `required`
-    are thick, those of words in `wrong` red. For a page that answers, `clickable` makes arcs and words into buttons with
-    `data-head` and `data-word`.
+    are thick, those of words in `wrong` red. For a page that answers, `clickable` makes arcs and words into buttons
+    with `data-head` and `data-word`.
 
     >>> tree_svg(["They", "walk"], [2, 0], ["nsubj", "root"]).count('class="tip"')
     2
