@@ -1,5 +1,6 @@
 """Several processes."""
 
+import itertools
 import multiprocessing
 import os
 import signal
@@ -76,8 +77,9 @@ def test_workers_end_at_once_when_they_are_interrupted(model, tmp_path):
 
 def test_a_worker_that_is_killed(model, tmp_path):
     text = tmp_path / "text.txt"
-    text.write_text("the dog sees a big cat .\n" * 10_000)
-    blocks = parse_stream(str(model), windows([str(text)]), Options(), workers=2)
+    text.write_text("the dog sees a big cat .\n" * 1000)
+    endless = itertools.cycle(windows([str(text)]))  # they cannot be done before they are killed
+    blocks = parse_stream(str(model), endless, Options(), workers=2)
     next(blocks)
     for child in multiprocessing.active_children():
         child.kill()

@@ -50,8 +50,11 @@ class Commands(click.Group):
             _give_up_output()
             click.echo(f"error: {_message(error)}", err=True)
             sys.exit(1)
-        except MemoryError:
-            click.echo("error: there is not enough memory; fewer trees (--kbest) or workers take less", err=True)
+        except MemoryError as error:
+            if ctx.params.get("traceback"):
+                raise
+            remedy = "fewer trees (--kbest), workers, or words of a batch (train.batch_words) take less"
+            click.echo(f"error: not enough memory ({error or 'for what was asked'}); {remedy}", err=True)
             sys.exit(1)
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
