@@ -237,14 +237,15 @@ def test_single_root_where_only_one_word_can_be_root():
         assert trees.marginals[0, 0, root].item() == pytest.approx(1)
 
 
-def test_empty_batch(kind, single_root):
-    trees = kind(torch.zeros(0, 5, 5), [], single_root=single_root)
-    assert trees.marginals.shape == (0, 5, 5)
+@pytest.mark.parametrize("size", [1, 5])
+def test_empty_batch(kind, single_root, size):
+    trees = kind(torch.zeros(0, size, size), [], single_root=single_root)
+    assert trees.marginals.shape == (0, size, size)
     assert trees.log_partition.shape == trees.entropy().shape == (0,)
-    assert trees.mode.shape == trees.mbr.shape == (0, 5)
-    assert trees.sample((2,)).shape == (2, 0, 5)
-    assert trees.rsample((2,)).shape == (2, 0, 5, 5)
-    assert trees.kbest(3)[0].shape == (3, 0, 5)
+    assert trees.mode.shape == trees.mbr.shape == (0, size)
+    assert trees.sample((2,)).shape == (2, 0, size)
+    assert trees.rsample((2,)).shape == (2, 0, size, size)
+    assert trees.kbest(3)[0].shape == (3, 0, size)
     assert trees.log_prob(trees.mode).shape == (0,)
 
 

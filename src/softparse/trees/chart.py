@@ -158,6 +158,8 @@ def soft_trees(scores: Tensor, lengths: Tensor, scale: float, single_root: bool,
 
     The weight is float64: differences of such sums are what a caller wants.
     """
+    if not len(scores):  # and perhaps without words too
+        return scores.clone(), widened(scores).sum((1, 2))
     weights, offset = arc_weights(scores, lengths, scale)
     charts, choices = inside(weights, view)
     soft = contributions(weights, charts, choices, lengths, single_root)

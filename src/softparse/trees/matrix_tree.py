@@ -37,6 +37,8 @@ def logaddexp(left: Tensor, right: Tensor) -> Tensor:
 
 def log_partition(weights: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """log Z [B] for arc weights [B, size, size] (-inf where there is no arc)."""
+    if not len(weights):  # and perhaps without words too
+        return weights.sum((1, 2))
     return _single_root(weights, lengths) if single_root else _multi_root(weights, lengths)
 
 

@@ -284,7 +284,7 @@ def _decode(scores: Tensor, lengths: Tensor, uniforms: Tensor, single_root: bool
             )
 
         threads.run(task, order.size // LANES, cost)
-    else:
+    elif batch:
         _decode_charts(scores, lengths, single_root, view, numbers, heads, weight)
     return torch.from_numpy(heads).to(device), torch.from_numpy(weight).to(device)
 
