@@ -15,7 +15,7 @@ from softparse.cli import main
 from softparse.configuration import ConfigurationError
 from softparse.corpus.conllu import read
 from softparse.drawing.chart import COLOURS
-from softparse.experiment.changes import changes, changes_table, notable
+from softparse.experiment.changes import are_about_roots, changes, changes_table, notable, roots_table
 from softparse.experiment.comparisons import versus
 from softparse.experiment.curves import curves_table
 from softparse.experiment.findings import Findings
@@ -405,6 +405,32 @@ def test_rows_are_compared_by_the_means_of_their_runs():
     (found,) = versus(results)
     assert found.comparison.uas.difference == 0
     assert not found.is_better
+
+
+def test_what_has_no_test_scores_is_compared_on_dev(tmp_path):
+    results = [made("a", 1, [7] * 10), made("b", 1, [9] * 10, against=["a"])]
+    for result in results:
+        result |= {"table": "some", "data": {}, "scores": {"dev": result["scores"]["test"]}}
+        (tmp_path / f"{result['row']}.json").write_text(json.dumps(result))
+    findings = Findings(results)
+    for text in (findings.markdown(), CliRunner().invoke(main, ["experiment", "table", str(tmp_path)]).output):
+        assert "| b | a | x | 1 and 1 | +20.00 | " in text
+        assert "on dev" in text
+        assert "on test" not in text
+    assert "on test" not in Report(findings).html()
+
+
+def test_roots_are_told_where_some_parsers_may_predict_several():
+    roots = {"root": {"gold": 10, "predicted": 12, "alone": 9, "with_head": 9}}
+    one, several, peer = made("one", 1, [7]), made("several", 1, [7]), made("peer", 1, [7], peer="spacy-words")
+    for result, single in ((one, True), (several, False)):
+        result["config"] = {"decoding": {"single_root": single}}
+        result["scores"]["test"]["breakdown"]["distances"] = roots
+    assert not are_about_roots([one, peer])
+    assert are_about_roots([one, several, peer])
+    lines = roots_table([one, several, peer], "test").splitlines()
+    assert len(lines) == 4
+    assert lines[-1] == "| several | x | any number | 12 / 10 | 90.0 | 75.0 |"
 
 
 def test_changes_are_means_over_runs():

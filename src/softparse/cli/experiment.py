@@ -67,15 +67,17 @@ def one(row, setting, seed, data, work, results) -> None:
 
 @experiment.command()
 @click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--part", type=click.Choice(["dev", "test"]), default="test", show_default=True)
+@click.option("--part", type=click.Choice(["dev", "test"]), help="Test, where it was scored.")
 def table(tables, part) -> None:
     """Print the results below folders (experiments/results/NAME) as Markdown tables, with the differences of rows."""
     from ..experiment.comparisons import versus_table
+    from ..experiment.findings import parts_of
     from ..experiment.tables import read_results
     from ..experiment.tables import table as made
 
     results = read_results(tables)
     _warn_of_mixed(results)
+    part = part or next(iter(parts_of(results)), "test")
     click.echo(made(results, part))
     if any(result["options"].get("against") for result in results):
         click.echo(f"\n{versus_table(results, part)}")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from .tables import Cell
+from .tables import Cell, Result, cells, titles
 
 READINGS = {"alone": "same class", "with_head": "and same head"}
 PAPER_LABELS = ("fixed", "mwe", "advmod", "appos")  # those that the paper looks at; `mwe` is `fixed` in version 2 of UD
@@ -79,6 +79,34 @@ def changes_table(found: Sequence[Change], title: str) -> str:
             row += [f"{side.recall(reading):.1f} / {side.precision(reading):.1f}" for side in sides]
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
+
+
+def are_about_roots(results: Sequence[Result]) -> bool:
+    """Whether some of these parsers know that a tree has a single root, and others do not."""
+    return len({_single_root(result) for result in results} - {None}) > 1
+
+
+def roots_table(results: Sequence[Result], part: str) -> str:
+    """In Markdown: recall and precision of the roots. Those who may predict several pay for it in precision."""
+    names = titles(results)
+    lines = [
+        f"| roots on {part} | setting | trees have | predicted / gold | recall | precision |",
+        "|---" * 6 + "|",
+    ]
+    for (row, setting), cell in cells(results).items():
+        single = _single_root(cell.results[0])
+        if single is not None and cell.values(part, "las"):
+            side = _side(cell, part, "distances", "root")
+            lines.append(
+                f"| {names[row]} | {setting} | {'one root' if single else 'any number'} | "
+                f"{side.predicted:.0f} / {side.gold:.0f} | {side.recall('alone'):.1f} | {side.precision('alone'):.1f} |"
+            )
+    return "\n".join(lines)
+
+
+def _single_root(result: Result) -> bool | None:
+    """None for peers, who do not say."""
+    return (result.get("config") or {}).get("decoding", {}).get("single_root")
 
 
 def _tables(cell: Cell, part: str, kind: str) -> list[dict[str, dict[str, float]]]:

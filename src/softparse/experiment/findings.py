@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
-from .changes import changes, changes_table, notable
+from .changes import are_about_roots, changes, changes_table, notable, roots_table
 from .comparisons import versus_table
 from .curves import curves_table
 from .tables import Cell, Result, cells, sizes_table, table, titles
@@ -50,7 +50,9 @@ class Findings:
             parts += [f"## {heading(name)}", f"`softparse experiment run experiments/{name} --data DATA --jobs 2`"]
             parts += [table(results, part) for part in parts_of(results)]
             if is_compared(results):
-                parts.append(versus_table(results))
+                parts.append(versus_table(results, parts_of(results)[0]))
+            if are_about_roots(results):
+                parts.append(roots_table(results, parts_of(results)[0]))
             if is_curve(results):
                 parts.append(curves_table(results))
         for setting, row, twin in self.twins():

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..corpus.conllu import read
 from ..drawing import Bar, Curve, Dot, bars_svg, chart_svg, dots_svg, tree_svg
 from ..drawing.chart import COLOURS
-from .changes import Change, changes, changes_table, notable
+from .changes import Change, are_about_roots, changes, changes_table, notable, roots_table
 from .comparisons import versus, versus_table
 from .curves import curve, curves_table
 from .examples import Example, examples, wrong
@@ -77,7 +77,9 @@ class Report:
                 "<h3>Differences</h3>\n<p>Paired bootstrap over sentences on scores averaged over seeds, two-sided.</p>"
             )
             parts.append(self._gains(results))
-            parts.append(_html_table(versus_table(results)))
+            parts.append(_html_table(versus_table(results, parts_of(results)[0])))
+        if are_about_roots(results):
+            parts.append(f"<h3>Roots</h3>\n{_html_table(roots_table(results, parts_of(results)[0]))}")
         return "\n".join(parts)
 
     def _dots(self, results: Sequence[Result], setting: str) -> str:
@@ -96,7 +98,8 @@ class Report:
 
     def _gains(self, results: Sequence[Result]) -> str:
         """A bar for every comparison."""
-        found = versus(results)
+        part = parts_of(results)[0]
+        found = versus(results, part)
         pictures = []
         for setting in dict.fromkeys(each.setting for each in found):
             bars = [
@@ -108,7 +111,7 @@ class Report:
                 for each in found
                 if each.setting == setting
             ]
-            pictures.append(bars_svg(setting, bars, "LAS on test"))
+            pictures.append(bars_svg(setting, bars, f"LAS on {part}"))
         return _pictures(pictures)
 
     def _twin(self, setting: str, row: str, twin: str, is_open: bool) -> str:
