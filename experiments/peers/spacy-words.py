@@ -1,8 +1,9 @@
 """spaCy's parser (tok2vec and parser, no vectors) trained from nothing on a treebank.
 
 The settings are spaCy's own for accuracy on a processor, with an evaluation at every 200th step and 1600 steps of
-patience. It sees words alone; a sentence of the treebank is a document. Matrices are multiplied by numpy instead of
-the library blis, spaCy's own choice: the same numbers up to rounding in about half of the time.
+patience. They leave out what the trees have less than 30 times (min_action_freq), which on 1255 trees are the labels of
+one word in a hundred. It sees words alone; a sentence of the treebank is a document. Matrices are multiplied by numpy
+instead of the library blis, spaCy's own choice: the same numbers up to rounding in about half of the time.
 """
 
 from __future__ import annotations
@@ -72,8 +73,9 @@ def main() -> None:
             trained, took = train(work / "config.cfg", settings, arguments.output)
         seconds = {"training": took}
     for part in ("dev", "test"):
+        texts = documents(getattr(arguments, part), trained, False)
         started = time.time()
-        parsed = list(trained.pipe(documents(getattr(arguments, part), trained, False)))
+        parsed = list(trained.pipe(texts))
         seconds[f"parsing {part}"] = time.time() - started
         with replacing(arguments.output / f"{part}.conllu") as file:
             for sentence, doc in zip(read(getattr(arguments, part), "conllu"), parsed, strict=True):

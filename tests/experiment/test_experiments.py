@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from softparse.cli import main
 from softparse.configuration import ConfigurationError
 from softparse.corpus.conllu import read
+from softparse.corpus.locks import locked
 from softparse.drawing.chart import COLOURS
 from softparse.experiment.changes import are_about_roots, changes, changes_table, notable, roots_table
 from softparse.experiment.comparisons import versus
@@ -222,6 +224,56 @@ def test_a_model_of_other_data_is_not_taken_for_this_ones(place):
     assert [entry["losses"] for entry in again["history"]] != [entry["losses"] for entry in first["history"]]
 
 
+@pytest.mark.parametrize("change", ["trees", "settings"])
+def test_a_model_that_was_made_otherwise_is_not_taken_for_this_ones(place, change):
+    row = place / "table" / "3-some.toml"
+    arguments = command(place, "experiment", "run", str(row))
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    path = place / "results" / "table" / "3-some" / "small-1.json"
+    first = json.loads(path.read_text())
+    old, new = ("trees = 6", "trees = 9") if change == "trees" else ("train.epochs=2", "train.epochs=3")
+    row.write_text(row.read_text().replace(old, new))
+    told = CliRunner().invoke(main, arguments).stderr
+    assert (
+        f"({'options.trees' if change == 'trees' else 'config.train.epochs'}); delete {path} to make it again" in told
+    )
+    path.unlink()
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    again = json.loads(path.read_text())
+    assert [entry["losses"] for entry in again["history"]] != [entry["losses"] for entry in first["history"]]
+    assert len(again["history"]) == (2 if change == "trees" else 3)
+
+
+def test_results_of_other_data_and_without_a_score_are_told(place):
+    row = place / "table" / "3-some.toml"
+    arguments = command(place, "experiment", "run", str(row))
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    row.write_text(row.read_text().replace('["dev"]', '["dev", "test"]'))
+    setting = place / "settings" / "small.toml"
+    setting.write_text(setting.read_text().replace('"train.conllu" = "', '"train.conllu" = "00'))
+    assert "(checksums.train.conllu, score of test); delete" in CliRunner().invoke(main, arguments).stderr
+
+
+def test_a_run_that_another_process_is_at(place):
+    row = place / "table" / "3-some.toml"
+    with locked(place / "work" / "runs" / "table" / "3-some" / "small-1.lock"):
+        outcome = CliRunner().invoke(main, command(place, "experiment", "run", str(row)))
+    assert outcome.exit_code == 1
+    assert "table/3-some/small-1: another process is at it" in outcome.stderr
+    assert "failed" not in outcome.stderr
+    assert CliRunner().invoke(main, command(place, "experiment", "run", str(row))).exit_code == 0
+
+
+def test_a_setting_is_made_once_by_those_who_begin_together(place):
+    arguments = place / "settings" / "small.toml", place / "data", place / "work" / "small"
+    with ThreadPoolExecutor(4) as pool:
+        found = [future.result() for future in [pool.submit(prepare, *arguments) for _ in range(4)]]
+    assert len({files.labeled.stat().st_ino for files in found}) == 1
+    (place / "work" / "small" / "words.vec.gz").write_text("made from them")
+    prepare(*arguments)
+    assert (place / "work" / "small" / "words.vec.gz").exists()
+
+
 def test_some_trees_are_spread_over_the_file(place):
     row = place / "table" / "3-some.toml"
     row.write_text(row.read_text().replace("trees = 6", "trees = 10"))  # of 12: not the first ten
@@ -334,6 +386,11 @@ def test_results_that_are_none(tmp_path):
         read_results([path])
 
 
+def test_folders_of_results_that_lie_in_each_other_count_once(tmp_path):
+    written(tmp_path / "t" / "r" / "x-1.json")
+    assert len(read_results([tmp_path / "t", tmp_path, tmp_path / "t" / ".." / "t"])) == 1
+
+
 def test_rows_of_the_same_name_are_not_taken_for_one(tmp_path):
     for name in "ab":
         written(tmp_path / name / "r" / "x-1.json", name)
@@ -405,6 +462,14 @@ def test_rows_are_compared_by_the_means_of_their_runs():
     (found,) = versus(results)
     assert found.comparison.uas.difference == 0
     assert not found.is_better
+    assert found.over_runs is None  # there is one run of b
+    results.append(made("b", 2, [6, 7] * 5, against=["a"]))
+    (found,) = versus(results)
+    assert found.over_runs.las.difference == found.comparison.las.difference == pytest.approx(-5.0)
+    assert found.over_runs.las.p > 0.2 > 0.01 > found.comparison.las.p  # runs differ more than that
+    results[-1]["scores"]["test"]["by_sentence"]["words"][0] = 11
+    with pytest.raises(ConfigurationError, match="b and a in x were scored on other test sentences"):
+        versus(results)
 
 
 def test_what_has_no_test_scores_is_compared_on_dev(tmp_path):
@@ -430,7 +495,7 @@ def test_roots_are_told_where_some_parsers_may_predict_several():
     assert are_about_roots([one, several, peer])
     lines = roots_table([one, several, peer], "test").splitlines()
     assert len(lines) == 4
-    assert lines[-1] == "| several | x | any number | 12 / 10 | 90.0 | 75.0 |"
+    assert lines[-1] == "| several | x | any number | 12 / 10 | 90.0 / 75.0 |"
 
 
 def test_changes_are_means_over_runs():
@@ -446,7 +511,7 @@ def test_changes_are_means_over_runs():
     assert (advmod.before.recall("with_head"), advmod.before.precision("with_head")) == (60.0, 40.0)
     assert (advmod.after.recall("alone"), advmod.after.precision("with_head")) == (100.0, 75.0)
     assert advmod.gain() == pytest.approx(200 * 9 / 22 - 200 * 6 / 25)
-    assert found["dep"].after.recall("alone") == 0
+    assert found["dep"].after.shown("alone") == "– / 0.0"
     assert "| advmod | 15 / 10 | 12 / 10 | 70.0 / 46.7 | 100.0 / 83.3 | 60.0 / 40.0 | 90.0 / 75.0 |" in changes_table(
         notable(list(found.values())), "label"
     )
@@ -457,8 +522,13 @@ def test_what_raw_text_is_worth_in_trees():
     both = [made(f"{trees}-r", 1, [right], raw=True, trees=trees) for trees, right in ((100, 6), (400, 8))]
     assert curves_table([*alone, *both]).splitlines()[2:] == [
         "| x | 100 | 50.00 (1) | 60.00 (1) | +10.00 | 200 |",
-        "| x | 400 | 70.00 (1) | 80.00 (1) | +10.00 | more than 400 |",
+        "| x | 400 | 70.00 (1) | 80.00 (1) | +10.00 | – |",
     ]
+    falling = [made(f"{trees}-t", 1, [right], trees=trees) for trees, right in ((50, 5), (100, 7), (200, 6), (400, 8))]
+    both = [made("r", 1, [6.5], raw=True, trees=200), made("s", 1, [9], raw=True, trees=50),
+            made("t", 1, [4], raw=True, trees=100)]  # fmt: skip
+    worth = [line.split(" | ")[-1] for line in curves_table([*falling, *both]).splitlines()[2:]]
+    assert worth == ["more than 400 |", "fewer than 50 |", "238 |"]  # never fewer trees for a gain, or more for a loss
 
 
 def test_a_peer_that_there_is_not(place):
@@ -471,7 +541,7 @@ def test_a_peer_that_there_is_not(place):
 
 
 def test_a_peer(place):
-    """Its parses are scored like those of this parser, and it is not run twice."""
+    """Its parses are scored like those of this parser, and it is not run twice, unless its script is another one."""
     (place / "peers").mkdir()
     (place / "peers" / "gold.py").write_text(
         "import argparse, json, pathlib, shutil\n"
@@ -485,10 +555,33 @@ def test_a_peer(place):
     )
     row = place / "table" / "1-plain.toml"
     row.write_text('settings = ["small"]\npeer = "gold"\n')
+    written = []
     for _ in range(2):
         outcome = CliRunner().invoke(main, command(place, "experiment", "one", str(row), "small", "1"))
         assert outcome.exit_code == 0, outcome.output
-        (place / "peers" / "gold.py").write_text("raise SystemExit(3)\n")
+        written.append((place / "work" / "runs" / "table" / "1-plain" / "small-1" / "peer.json").stat().st_mtime_ns)
+    assert written[0] == written[1]
+    (place / "peers" / "gold.py").write_text("raise SystemExit(3)\n")
+    outcome = CliRunner().invoke(main, command(place, "experiment", "one", str(row), "small", "1"))
+    assert "gold.py: ended with code 3" in outcome.stderr
     result = json.loads((place / "results" / "table" / "1-plain" / "small-1.json").read_text())
     assert result["scores"]["test"]["las"] == 100
     assert result["seconds"] == {"training": 1.0}
+
+
+def test_a_peer_ends_with_the_grid(place):
+    (place / "peers").mkdir()
+    script = (
+        f"import os, pathlib, time\npathlib.Path({str(place / 'pid')!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+    )
+    (place / "peers" / "slow.py").write_text(script)
+    (place / "table" / "1-plain.toml").write_text('settings = ["small"]\npeer = "slow"\n')
+    arguments = command(place, "experiment", "run", str(place / "table" / "1-plain.toml"))
+    grid = subprocess.Popen([sys.executable, "-m", "softparse", *arguments], stderr=subprocess.DEVNULL)
+    while not (place / "pid").exists() or not (place / "pid").read_text():
+        assert grid.poll() is None
+        time.sleep(0.1)
+    peer = psutil.Process(int((place / "pid").read_text()))
+    grid.terminate()
+    grid.wait(30)
+    peer.wait(5)  # or it is an error

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from softparse.corpus import locks
 from softparse.learning import data, state
 from softparse.learning.loop import Interrupted
 from softparse.learning.observer import Observer
@@ -107,7 +108,7 @@ def test_a_complete_run_is_not_resumed_with_other_settings(treebanks, output):
         train(small(treebanks, output, "train.epochs=3"), resume=True)
 
 
-@pytest.mark.skipif(state.fcntl is None, reason="this system has no locks on files")
+@pytest.mark.skipif(locks.fcntl is None, reason="this system has no locks on files")
 @pytest.mark.parametrize("resume", [True, False])
 def test_two_runs_cannot_have_one_name_at_a_time(treebanks, tmp_path, resume):
     config = small(treebanks, tmp_path / "model", "train.epochs=1")

@@ -54,6 +54,8 @@ def run(rows, seeds, settings, jobs, data, work, results) -> None:
 @RESULTS
 def one(row, setting, seed, data, work, results) -> None:
     """One run of a row, in this process."""
+    from ..corpus.locks import Taken
+    from ..experiment.grid import ELSEWHERE
     from ..experiment.rows import Task, read_row
     from ..experiment.run import run as run_one
     from ..learning.loop import Interrupted
@@ -61,6 +63,9 @@ def one(row, setting, seed, data, work, results) -> None:
 
     try:
         click.echo(run_one(Task(row, read_row(row)[0], setting, seed), data, work, results, Screen()))
+    except Taken:
+        click.echo("another process is at this run", err=True)
+        sys.exit(ELSEWHERE)
     except Interrupted:
         raise click.ClickException("stopped; the same command goes on with it") from None
 

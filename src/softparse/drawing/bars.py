@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from .chart import document
+from .chart import COLOURS, document
 from .width import ems
 
 BAR, GAP, TOP, BOTTOM, HALF, SIZE = 16.0, 7.0, 34.0, 12.0, 130.0, 12.0
-GAIN, LOSS = "#2166ac", "#d6604d"
+GAIN, LOSS = COLOURS[:2]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from html import escape
 
 WIDTH, HEIGHT = 460.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 56.0, 14.0, 34.0, 44.0
-COLOURS = ("#2166ac", "#d6604d", "#4d9221", "#8073ac", "#b8860b", "#35978f")
+# Each can be told from white and from the dark page.
+COLOURS = ("#2f7fc1", "#d6604d", "#4d9221", "#8073ac", "#b8860b", "#35978f")
 STYLE = (
     ".softparse-chart{color:#1b3a57}.softparse-chart .paper{fill:#fff}"
     "@media(prefers-color-scheme:dark){.softparse-chart{color:#dbe6f0}.softparse-chart .paper{fill:#161b22}}"

@@ -19,7 +19,9 @@ STYLE = (
     f".softparse-tree .label{{font-size:{LABEL_SIZE:g}px}}"
     ".softparse-tree .line{fill:none;stroke:currentColor;stroke-width:1.4}"
     ".softparse-tree .tip{fill:currentColor}"
-    ".softparse-tree .required .line{stroke-width:3}.softparse-tree .wrong{color:#c5221f}"
+    ".softparse-tree .required .line{stroke-width:3}"
+    ".softparse-tree .wrong{color:#c5221f}.softparse-tree .wrong .line{stroke-dasharray:5 3}"
+    "@media(prefers-color-scheme:dark){.softparse-tree .wrong{color:#ff8a80}}"
 )
 CLICKABLE_STYLE = (
     ".softparse-tree [role=button]{cursor:pointer}.softparse-tree .hit{fill:none;stroke:transparent;stroke-width:14}"
@@ -44,8 +46,8 @@ def tree_svg(
 
     `probabilities` (one a word, from 0 to 1) make the arcs of uncertain heads paler. `direction` is "ltr", "rtl" or
     "auto": from the right where most letters are of a script such as Arabic or Hebrew. The arcs of words in `required`
-    are thick, those of words in `wrong` red. For a page that answers, `clickable` makes arcs and words into buttons
-    with `data-head` and `data-word`.
+    are thick, those of words in `wrong` red and dashed. For a page that answers, `clickable` makes arcs and words into
+    buttons with `data-head` and `data-word`.
 
     >>> tree_svg(["They", "walk"], [2, 0], ["nsubj", "root"]).count('class="tip"')
     2

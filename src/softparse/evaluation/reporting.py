@@ -54,9 +54,7 @@ def _measures(scores: Scores) -> list[tuple[str, float]]:
 def _test(test: Difference | None) -> list[str]:
     if test is None:
         return ["", ""]
-    smallest = 1 / (1 + test.draws)
-    p = f"≤ {smallest:.4f}" if test.p <= smallest else f"{test.p:.4f}"
-    return [f"{test.low:+.2f} to {test.high:+.2f}", p]
+    return [f"{test.low:+.2f} to {test.high:+.2f}", test.shown_p]
 
 
 def _notes(scores: Scores, comparison: Comparison | None) -> list[str]:

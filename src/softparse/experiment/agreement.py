@@ -10,7 +10,7 @@ from typing import Any
 
 from ..configuration import as_table
 from ..learning.config import configure, settled
-from .rows import Task
+from .rows import Row, Task
 from .tables import Result, cells
 
 OPTIONS = ("raw", "vectors", "trees", "peer")  # of a row, which its configuration does not tell
@@ -18,8 +18,14 @@ SHOWN = 5
 
 
 def mixed(results: Iterable[Result]) -> list[str]:
-    """What the runs behind one number do not agree about, a line for each such number."""
+    """What the runs behind one number do not agree about, a line for each; and settings whose rows had other data."""
     found = []
+    results = list(results)
+    data: dict[str, dict[str, str]] = {}
+    for result in results:
+        different = contradictions(data.setdefault(result["setting"], result["data"]), result["data"])
+        if different:
+            found.append(f"{result['row']}, {result['setting']}: other files than in other rows ({_listed(different)})")
     for (row, setting), cell in cells(results).items():
         first = _told(cell.results[0])
         different = [name for other in cell.results[1:] for name in contradictions(first, _told(other))]
@@ -28,14 +34,19 @@ def mixed(results: Iterable[Result]) -> list[str]:
     return found
 
 
-def outdated(task: Task, result: Result) -> list[str]:
-    """Settings in which a result differs from what its row says now."""
-    row = task.row
+def outdated(task: Task, result: Result, checksums: dict[str, str]) -> list[str]:
+    """In what a result differs from what its row says now, and its setting by checksums."""
+    missing = [f"score of {part}" for part in task.row.score if part not in result["scores"]]
+    return contradictions(_told(result), wanted(task.row) | {"checksums": checksums}) + missing
+
+
+def wanted(row: Row) -> dict[str, Any]:
+    """What a row says about how its runs are made, in full."""
     now: dict[str, Any] = {"options": {name: getattr(row, name) for name in OPTIONS}}
     if not row.peer:
         data = {"train": ["trees"], "raw": ["text"] if row.raw else []}
         now["config"] = as_table(settled(configure(row.preset, assignments=row.set, data=data)))
-    return contradictions(_told(result), now)
+    return now
 
 
 def contradictions(one: Any, other: Any, prefix: str = "") -> list[str]:

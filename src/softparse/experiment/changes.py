@@ -25,11 +25,17 @@ class Side:
     alone: float
     with_head: float
 
-    def recall(self, reading: str) -> float:
-        return 100 * getattr(self, reading) / self.gold if self.gold else 0.0
+    def recall(self, reading: str) -> float | None:
+        """Of nothing there is none."""
+        return 100 * getattr(self, reading) / self.gold if self.gold else None
 
-    def precision(self, reading: str) -> float:
-        return 100 * getattr(self, reading) / self.predicted if self.predicted else 0.0
+    def precision(self, reading: str) -> float | None:
+        return 100 * getattr(self, reading) / self.predicted if self.predicted else None
+
+    def shown(self, reading: str) -> str:
+        """Recall / precision."""
+        parts = self.recall(reading), self.precision(reading)
+        return " / ".join("–" if part is None else f"{part:.1f}" for part in parts)
 
     def f1(self, reading: str) -> float:
         return 200 * getattr(self, reading) / (self.gold + self.predicted) if self.gold + self.predicted else 0.0
@@ -76,7 +82,7 @@ def changes_table(found: Sequence[Change], title: str) -> str:
         sides = change.before, change.after
         row = [change.name, *(f"{side.predicted:.0f} / {side.gold:.0f}" for side in sides)]
         for reading in READINGS:
-            row += [f"{side.recall(reading):.1f} / {side.precision(reading):.1f}" for side in sides]
+            row += [side.shown(reading) for side in sides]
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
 
@@ -90,8 +96,8 @@ def roots_table(results: Sequence[Result], part: str) -> str:
     """In Markdown: recall and precision of the roots. Those who may predict several pay for it in precision."""
     names = titles(results)
     lines = [
-        f"| roots on {part} | setting | trees have | predicted / gold | recall | precision |",
-        "|---" * 6 + "|",
+        f"| roots on {part} | setting | trees have | predicted / gold | recall / precision |",
+        "|---" * 5 + "|",
     ]
     for (row, setting), cell in cells(results).items():
         single = _single_root(cell.results[0])
@@ -99,7 +105,7 @@ def roots_table(results: Sequence[Result], part: str) -> str:
             side = _side(cell, part, "distances", "root")
             lines.append(
                 f"| {names[row]} | {setting} | {'one root' if single else 'any number'} | "
-                f"{side.predicted:.0f} / {side.gold:.0f} | {side.recall('alone'):.1f} | {side.precision('alone'):.1f} |"
+                f"{side.predicted:.0f} / {side.gold:.0f} | {side.shown('alone')} |"
             )
     return "\n".join(lines)
 

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 
 import numpy
 
-from ..evaluation.significance import DRAWS, Comparison, paired_bootstrap
+from ..configuration import ConfigurationError
+from ..evaluation.significance import DRAWS, Comparison, bootstrap_over_runs, paired_bootstrap
 from .tables import Cell, Result, cells, titles
+
+CAVEAT = (
+    "p: paired bootstrap over sentences on scores averaged over runs, two-sided; it speaks of these runs on other "
+    "sentences. p of runs: runs are drawn too, where both rows have several; it speaks of other runs as well. "
+    "Nothing is corrected for the number of comparisons."
+)
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,7 @@ class Versus:
     against: str
     runs: tuple[int, int]  # of the row, and of the other one
     comparison: Comparison
+    over_runs: Comparison | None  # where runs are drawn too; it takes several of each
 
     @property
     def is_better(self) -> bool:
@@ -38,8 +46,17 @@ def versus(results: Sequence[Result], part: str = "test", draws: int = DRAWS) ->
             first, second = found.get((other, setting), Cell()), found[row, setting]
             if first.values(part, "las") and second.values(part, "las"):
                 runs = len(second.values(part, "las")), len(first.values(part, "las"))
-                every.append(Versus(setting, row, other, runs, compared(first, second, part, draws)))
+                _refuse_other_sentences(first, second, part, f"{row} and {other} in {setting}")
+                several = compared_over_runs(first, second, part, draws) if min(runs) > 1 else None
+                every.append(Versus(setting, row, other, runs, compared(first, second, part, draws), several))
     return every
+
+
+def _refuse_other_sentences(first: Cell, second: Cell, part: str, what: str) -> None:
+    words = [*first.by_sentence(part, "words"), *second.by_sentence(part, "words")]
+    if any(other != words[0] for other in words[1:]):
+        raise ConfigurationError(f"{what} were scored on other {part} sentences, so they cannot be compared; "
+                                 "delete the older results and run them again")  # fmt: skip
 
 
 def compared(first: Cell, second: Cell, part: str, draws: int = DRAWS) -> Comparison:
@@ -52,15 +69,29 @@ def compared(first: Cell, second: Cell, part: str, draws: int = DRAWS) -> Compar
     return Comparison(*measures)
 
 
+def compared_over_runs(first: Cell, second: Cell, part: str, draws: int = DRAWS) -> Comparison:
+    """The same where runs are drawn, too."""
+    words = first.by_sentence(part, "words")[0]
+    uas, las = (
+        bootstrap_over_runs(first.by_sentence(part, name), second.by_sentence(part, name), words, draws)
+        for name in ("heads", "labelled")
+    )
+    return Comparison(uas, las)
+
+
 def versus_table(results: Sequence[Result], part: str = "test", draws: int = DRAWS) -> str:
     """In Markdown: differences with their p."""
     names = titles(results)
     lines = [
-        f"| on {part} | against | setting | runs | UAS | p | LAS | p |",
-        "|---|---|---|---|---|---|---|---|",
+        f"| on {part} | against | setting | runs | UAS | p | p of runs | LAS | p | p of runs |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for each in versus(results, part, draws):
-        cells = [f"{m.difference:+.2f} | {_shown(m.p, m.draws)}" for m in (each.comparison.uas, each.comparison.las)]
+        cells = []
+        for name in ("uas", "las"):
+            measure = getattr(each.comparison, name)
+            of_runs = getattr(each.over_runs, name).shown_p if each.over_runs else "–"
+            cells.append(f"{measure.difference:+.2f} | {measure.shown_p} | {of_runs}")
         runs = " and ".join(map(str, each.runs))
         lines.append(
             f"| {names[each.row]} | {names.get(each.against, each.against)} | {each.setting} | {runs} | "
@@ -68,8 +99,3 @@ def versus_table(results: Sequence[Result], part: str = "test", draws: int = DRA
             + " |"
         )
     return "\n".join(lines)
-
-
-def _shown(p: float, draws: int) -> str:
-    smallest = 1 / (1 + draws)
-    return f"≤ {smallest:.4f}" if p <= smallest else f"{p:.4f}"

@@ -44,13 +44,22 @@ def curve(results: Sequence[Result], setting: str, raw: bool, part: str = "test"
     ]
 
 
-def worth(without: Sequence[Point], score: float) -> float | None:
-    """How many trees alone give this score, between points on a scale of logarithms; None beyond the last one.
+def worth(without: Sequence[Point], score: float, trees: int) -> float | None:
+    """How many trees alone give the score that so many `trees` have with raw text; None beyond the ends of the curve.
 
-    >>> worth([Point(100, 50.0, 0.0, 1), Point(400, 60.0, 0.0, 1)], 55.0)
+    Between points it goes by logarithms. It is searched for from the point of `trees` on: to more trees if the score is
+    higher than there, to fewer if it is lower.
+
+    >>> worth([Point(100, 50.0, 0.0, 1), Point(400, 60.0, 0.0, 1)], 55.0, 100)
     200.0
     """
-    for low, high in itertools.pairwise(without):
+    here = next(point for point in without if point.trees == trees)
+    pairs = list(itertools.pairwise(without))
+    if score >= here.mean:
+        pairs = [(low, high) for low, high in pairs if low.trees >= trees]
+    else:
+        pairs = [(low, high) for low, high in reversed(pairs) if high.trees <= trees]
+    for low, high in pairs:
         if low.mean <= score <= high.mean:
             part = (score - low.mean) / (high.mean - low.mean) if high.mean > low.mean else 0.0
             return round(math.exp(math.log(low.trees) + part * math.log(high.trees / low.trees)), 6)
@@ -70,11 +79,15 @@ def curves_table(results: Sequence[Result], part: str = "test") -> str:
             with_raw = by_trees.get(point.trees)
             if with_raw is None:
                 continue
-            trees = worth(alone, with_raw.mean)
-            shown = (
-                f"{trees:.0f}" if trees else f"more than {alone[-1].trees}" if with_raw.mean > point.mean else "fewer"
-            )
+            trees = worth(alone, with_raw.mean, point.trees)
+            shown = f"{trees:.0f}" if trees else _beyond(alone, point, with_raw.mean)
             lines.append(
                 f"| {setting} | {point.trees} | {point} | {with_raw} | {with_raw.mean - point.mean:+.2f} | {shown} |"
             )
     return "\n".join(lines) if len(lines) > 2 else ""
+
+
+def _beyond(alone: Sequence[Point], point: Point, score: float) -> str:
+    """What a score beyond an end of the curve says; of the point at that end it says nothing but the gain's sign."""
+    end, side = (alone[-1], "more") if score > point.mean else (alone[0], "fewer")
+    return "–" if end == point else f"{side} than {end.trees}"

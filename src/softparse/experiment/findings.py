@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from .changes import are_about_roots, changes, changes_table, notable, roots_table
-from .comparisons import versus_table
+from .comparisons import CAVEAT, versus_table
 from .curves import curves_table
 from .tables import Cell, Result, cells, sizes_table, table, titles
 
@@ -14,7 +14,7 @@ from .tables import Cell, Result, cells, sizes_table, table, titles
 HEADINGS = {
     "table-a": "With raw text and without, and what others do",
     "curves": "How many trees is raw text worth?",
-    "unseen": "Treebanks that nothing was tuned on",
+    "unseen": "Treebanks from elsewhere",
     "ablations": "One thing changed at a time",
 }
 
@@ -50,7 +50,7 @@ class Findings:
             parts += [f"## {heading(name)}", f"`softparse experiment run experiments/{name} --data DATA --jobs 2`"]
             parts += [table(results, part) for part in parts_of(results)]
             if is_compared(results):
-                parts.append(versus_table(results, parts_of(results)[0]))
+                parts += [CAVEAT, versus_table(results, parts_of(results)[0])]
             if are_about_roots(results):
                 parts.append(roots_table(results, parts_of(results)[0]))
             if is_curve(results):
@@ -78,7 +78,11 @@ def is_compared(results: Sequence[Result]) -> bool:
 
 
 def is_curve(results: Sequence[Result]) -> bool:
-    return len({result["options"]["trees"] for result in results}) > 1
+    """Whether some setting has several numbers of trees."""
+    numbers: dict[str, set[int]] = {}
+    for result in results:
+        numbers.setdefault(result["setting"], set()).add(result["options"]["trees"])
+    return any(len(found) > 1 for found in numbers.values())
 
 
 def times_table(results: Sequence[Result]) -> str:

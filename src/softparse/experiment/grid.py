@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from .agreement import outdated
+from .processes import stopping_politely
 from .rows import Task
-from .run import result_path
+from .run import result_path, setting_path
+from .settings import read_setting
 from .tables import read_result
 
+ELSEWHERE = 75  # the code of a run that another process is at: EX_TEMPFAIL, try again later
 Say = Callable[[str], None]
-
-
-@contextlib.contextmanager
-def _stopping_politely() -> Iterator[None]:
-    """A polite kill is a Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @dataclass
@@ -48,6 +30,7 @@ class Grid:
     jobs: int = 1
     say: Say = print
     failed: list[Task] = field(default_factory=list)
+    elsewhere: list[Task] = field(default_factory=list)  # which another process is at
 
     def run(self) -> bool:
         """Run what has no result yet. Returns whether everything has one now."""
@@ -55,15 +38,15 @@ class Grid:
         done = len(self.tasks) - len(waiting)
         self.say(f"{len(self.tasks)} runs, {done} of them done already; {self.jobs} at a time")
         self._tell_of_outdated()
-        with _stopping_politely():
+        with stopping_politely():
             self._run(waiting)
-        return not self.failed
+        return not self.failed and not self.elsewhere
 
     def _tell_of_outdated(self) -> None:
         for task in self.tasks:
             path = result_path(task, self.results)
             if path.exists():
-                different = outdated(task, read_result(path))
+                different = outdated(task, read_result(path), read_setting(setting_path(task))[1])
                 if different:
                     self.say(f"{task.name}: its result was made otherwise than the row says now "
                              f"({', '.join(different[:5])}); delete {path} to make it again")  # fmt: skip
@@ -75,6 +58,9 @@ class Grid:
             while waiting or running:
                 while waiting and len(running) < self.jobs:
                     task = waiting.pop(0)
+                    if result_path(task, self.results).exists():  # another grid has made it meanwhile
+                        total -= 1
+                        continue
                     running[self._start(task)] = task, time.monotonic()
                 time.sleep(0.2)
                 for process in [process for process in running if process.poll() is not None]:
@@ -100,6 +86,10 @@ class Grid:
     def _tell(self, task: Task, code: int, seconds: float, left: float) -> None:
         if code == 0 and result_path(task, self.results).exists():
             self.say(f"{task.name}: done in {seconds / 60:.1f} minutes; about {left / 60:.0f} minutes left for all")
+            return
+        if code == ELSEWHERE:
+            self.elsewhere.append(task)
+            self.say(f"{task.name}: another process is at it")
             return
         self.failed.append(task)
         log = self.work / "runs" / f"{task.name}.log"

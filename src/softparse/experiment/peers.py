@@ -9,13 +9,14 @@ the versions of what it used.
 
 from __future__ import annotations
 
+import hashlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from ..configuration import ConfigurationError
+from .processes import call
 from .settings import Files
 
 WRITTEN = "peer.json"
@@ -27,12 +28,17 @@ def run(script: Path, trees: Path, files: Files, place: Path) -> dict[str, Any]:
         known = ", ".join(sorted(path.stem for path in script.parent.glob("[a-z]*.py")))
         raise ConfigurationError(f"{script}: there is no such peer (there are {known or 'none'})")
     if not (place / WRITTEN).exists():  # the last file that it writes
-        ended = subprocess.run(
+        code = call(
             [sys.executable, str(script), "--train", str(trees), "--dev", str(files.dev), "--test", str(files.test),
-             "--output", str(place)],
-            check=False,
+             "--output", str(place)]
         )  # fmt: skip
-        if ended.returncode:
-            raise ConfigurationError(f"{script}: ended with code {ended.returncode}; what it said is above")
+        if code:
+            raise ConfigurationError(f"{script}: ended with code {code}; what it said is above")
     found: dict[str, Any] = json.loads((place / WRITTEN).read_text(encoding="utf-8"))
     return found
+
+
+def digest(folder: Path) -> str:
+    """Of all scripts: what they share may be in files of its own."""
+    scripts = sorted(folder.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in scripts)).hexdigest()[:12]

@@ -11,7 +11,7 @@ from ..corpus.conllu import read
 from ..drawing import Bar, Curve, Dot, bars_svg, chart_svg, dots_svg, tree_svg
 from ..drawing.chart import COLOURS
 from .changes import Change, are_about_roots, changes, changes_table, notable, roots_table
-from .comparisons import versus, versus_table
+from .comparisons import CAVEAT, versus, versus_table
 from .curves import curve, curves_table
 from .examples import Example, examples, wrong
 from .findings import Findings, heading, is_compared, is_curve, parts_of, times_table
@@ -73,9 +73,7 @@ class Report:
             parts.append(_pictures(self._dots(results, setting) for setting in settings))
         parts += [_html_table(table(results, part)) for part in parts_of(results)]
         if is_compared(results):
-            parts.append(
-                "<h3>Differences</h3>\n<p>Paired bootstrap over sentences on scores averaged over seeds, two-sided.</p>"
-            )
+            parts.append(f"<h3>Differences</h3>\n<p>{escape(CAVEAT)}</p>")
             parts.append(self._gains(results))
             parts.append(_html_table(versus_table(results, parts_of(results)[0])))
         if are_about_roots(results):
@@ -106,7 +104,7 @@ class Report:
                 Bar(
                     f"{self.titles[each.row]} − {self.titles.get(each.against, each.against)}",
                     each.comparison.las.difference,
-                    f"LAS, p = {each.comparison.las.p:.4f}",
+                    f"LAS, p: {each.comparison.las.shown_p}",
                 )
                 for each in found
                 if each.setting == setting
@@ -155,7 +153,7 @@ class Report:
         if setting not in self.dev or not before or not after:
             return ""
         fixed, broken = examples(read(self.dev[setting], "conllu"), before, after, EXAMPLES)
-        parts = ["<h3>Examples from dev</h3>", "<p>Red arcs are wrong, in head or label.</p>"]
+        parts = ["<h3>Examples from dev</h3>", "<p>Red, dashed arcs are wrong, in head or label.</p>"]
         for title, kind, some in (("What it mended", "good", fixed), ("What it broke", "bad", broken)):
             parts.append(f'<h4 class="{kind}">{title}</h4>')
             parts += [self._example(example, twin, row) for example in some] or ["<p>Nothing.</p>"]

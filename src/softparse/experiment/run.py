@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ import torch
 from ..configuration import ConfigurationError, as_table
 from ..corpus.conllu import read, read_all, write
 from ..corpus.files import replacing
+from ..corpus.locks import locked
 from ..corpus.splits import spread
 from ..evaluation import break_down, score, sentence_counts
 from ..learning.config import Config, configure, settled
@@ -30,6 +30,8 @@ from ..learning.self_training import FIRST_STEP
 from ..learning.training import train
 from ..parser import Parser
 from . import peers
+from .agreement import wanted
+from .processes import call
 from .rows import Task
 from .same import same_run
 from .settings import MADE_FROM, PARTS, Files, copy, made_from, prepare, read_setting
@@ -39,15 +41,26 @@ def result_path(task: Task, results: Path) -> Path:
     return results / f"{task.name}.json"
 
 
+def setting_path(task: Task) -> Path:
+    return task.path.parent.parent / "settings" / f"{task.setting}.toml"
+
+
 def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | None = None) -> Path:
-    """Do a run from wherever it was left; its result is written at the end, at once."""
-    setting = task.path.parent.parent / "settings" / f"{task.setting}.toml"
+    """Do a run from wherever it was left; its result is written at the end, at once. `Taken` while another does it."""
+    with locked(work / "runs" / f"{task.name}.lock"):
+        return _run(task, data, work, results, observer)
+
+
+def _run(task: Task, data: Path, work: Path, results: Path, observer: Observer | None) -> Path:
+    setting = setting_path(task)
     files = prepare(setting, data, work / "settings" / task.setting)
     place = work / "runs" / task.name
-    if made_from(place) != files.identity:  # a model of other data must not be taken for this one's
+    identity = _identity(task, files)
+    if made_from(place) != identity:  # what was made otherwise must not be taken for this run's
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True, exist_ok=True)
-        (place / MADE_FROM).write_text(files.identity, encoding="utf-8")
+        with replacing(place / MADE_FROM) as file:
+            file.write(identity.encode())
     for part in ("dev", *task.row.score):
         if not getattr(files, part).exists():
             raise ConfigurationError(f"{setting}: names no files under {part}, which {task.path.name} needs")
@@ -76,6 +89,12 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
         "machine": machine(),
     }
     return _write(task, {**_names(task), **content}, results)
+
+
+def _identity(task: Task, files: Files) -> str:
+    """What is in the folder of a run depends on this."""
+    made_by = {"peers": peers.digest(task.path.parent.parent / "peers")} if task.row.peer else {"versions": versions()}
+    return json.dumps({"data": files.identity, "row": wanted(task.row)} | made_by)
 
 
 def _names(task: Task) -> dict[str, Any]:
@@ -161,8 +180,13 @@ def configuration(task: Task, files: Files, setting: Path, work: Path, place: Pa
 
 def vectors(setting: Path, files: Files, target: Path) -> Path:
     """The word vectors of a setting, fetched or trained once by the command for it."""
-    if target.exists():
-        return target
+    with locked(target.parent.with_suffix(".lock"), wait=True):
+        if not target.exists():
+            _make_vectors(setting, files, target)
+    return target
+
+
+def _make_vectors(setting: Path, files: Files, target: Path) -> None:
     how = read_setting(setting)[0].vectors.split()
     if not how:
         raise ConfigurationError(f"{setting}: names no vectors, which this row needs")
@@ -174,10 +198,9 @@ def vectors(setting: Path, files: Files, target: Path) -> Path:
         else:
             made = Path(folder) / f"{how[1]}.vec.gz"
             command += ["-o", folder]
-        if subprocess.run(command, check=False).returncode:
+        if call(command):
             raise ConfigurationError(f"{setting}: there are no vectors; what their command said is above")
         os.replace(made, target)
-    return target
 
 
 def scored(gold: Path, predicted: Path) -> dict[str, Any]:

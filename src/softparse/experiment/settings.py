@@ -29,6 +29,7 @@ from pathlib import Path
 from ..configuration import ConfigurationError, build, choice, read_toml
 from ..corpus.conllu import read_all, write
 from ..corpus.files import replacing
+from ..corpus.locks import locked
 from ..corpus.splits import write_modulo, write_sections
 
 PARTS = ("labeled", "dev", "test")
@@ -76,15 +77,14 @@ def prepare(path: Path, data: Path, folder: Path) -> Files:
     names = [*setting.train, *setting.dev, *setting.test, *setting.raw]
     found = {name: _checked(data / name, checksums.get(name), setting) for name in names}
     identity = _identity(setting, found)
-    if not folder.exists() or made_from(folder) != identity:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as name:  # complete when it has its name
-            made = Path(name) / "made"
-            _split(setting, data, made)
-            (made / MADE_FROM).write_text(identity, encoding="utf-8")
-            with contextlib.suppress(OSError):  # other files, or older ones, were here
-                folder.rename(Path(name) / "old")
-            with contextlib.suppress(OSError):  # another run has made it meanwhile
+    with locked(folder.with_suffix(".lock"), wait=True):  # runs of a setting begin at the same time
+        if made_from(folder) != identity:
+            with tempfile.TemporaryDirectory(dir=folder.parent) as name:  # complete when it has its name
+                made = Path(name) / "made"
+                _split(setting, data, made)
+                (made / MADE_FROM).write_text(identity, encoding="utf-8")
+                if folder.exists():  # of other files, or older ones
+                    folder.rename(Path(name) / "old")
                 made.rename(folder)
     raw = [folder / "raw.conllu"] if setting.scheme == "modulo" else []
     raw += [data / name for name in setting.raw]

@@ -46,13 +46,15 @@ class Cell:
 
 def read_results(folders: Iterable[Path]) -> list[Result]:
     """All results below these folders."""
-    found: list[Result] = []
+    paths: list[Path] = []
     for folder in folders:
         if not folder.exists():
             raise ConfigurationError(f"{folder}: there are no results")
         if folder.is_file():
             raise ConfigurationError(f"{folder}: is a file; give a folder of results")
-        found += map(read_result, sorted(folder.rglob("*.json"), key=_order))
+        paths += sorted(folder.rglob("*.json"), key=_order)
+    distinct = {path.resolve(): path for path in paths}  # folders may lie in each other
+    found = list(map(read_result, distinct.values()))
     tables: dict[str, str] = {}
     for result in found:
         other = tables.setdefault(result["row"], result["table"])

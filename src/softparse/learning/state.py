@@ -18,13 +18,9 @@ from typing import Any
 
 import torch
 
-try:
-    import fcntl
-except ImportError:  # a system without such locks
-    fcntl = None  # type: ignore[assignment]
-
 from ..configuration import as_table, different_keys, merged
 from ..corpus.files import replacing
+from ..corpus.locks import Taken, locked
 from ..parser import ModelError
 from .config import Config
 
@@ -40,19 +36,13 @@ def place(output: str | Path) -> Path:
 
 @contextlib.contextmanager
 def alone(output: str | Path) -> Iterator[None]:
-    """While no other process trains under this name. The system frees the lock however this process ends."""
+    """While no other process trains under this name."""
     path = place(output) / LOCK
-    if fcntl is None:
-        yield
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "wb") as file:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            stack.enter_context(locked(path))
+        except Taken:
             raise ModelError(f"{output}: another process is training it; wait for that, or use another name") from None
-        except OSError:  # a file system without locks
-            pass
         try:
             yield
         finally:
