@@ -100,7 +100,7 @@ def test_a_row_of_your_own(tmp_path):
     row = tmp_path / "row.toml"
     row.write_text(text)
     shutil.copy(ROOT / "experiments" / "ablations" / "a-base.toml", tmp_path)
-    assert read_row(row)[0].set == ["objective.temperature=0.3"]
+    assert read_row(row)[0].set == ["train.epochs=12", "objective.temperature=0.3"]
 
 
 def test_ci_runs_the_second_command():

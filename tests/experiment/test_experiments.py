@@ -20,7 +20,7 @@ from softparse.drawing.chart import COLOURS
 from softparse.experiment.changes import are_about_roots, changes, changes_table, notable, roots_table
 from softparse.experiment.comparisons import versus
 from softparse.experiment.curves import curves_table
-from softparse.experiment.findings import Findings
+from softparse.experiment.findings import Findings, parts_of
 from softparse.experiment.report import Report
 from softparse.experiment.rows import read_row, rows_in, tasks_of
 from softparse.experiment.settings import prepare, read_setting
@@ -585,3 +585,13 @@ def test_a_peer_ends_with_the_grid(place):
     grid.terminate()
     grid.wait(30)
     peer.wait(5)  # or it is an error
+
+
+def test_the_tables_of_the_committed_results_are_those_of_their_files():
+    from pathlib import Path
+
+    folder = Path(__file__).parent.parent.parent / "experiments" / "results"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    for name, results in Findings(read_results([folder])).tables():
+        for part in parts_of(results):
+            assert table(results, part) in text, f"{name}: make experiments/results/README.md anew"

@@ -20,6 +20,7 @@ from softparse.cli import main
 from softparse.corpus.conllu import read, read_conllu
 from softparse.corpus.problems import CorpusError
 from softparse.corpus.rule_tokenizer import RuleTokenizer
+from softparse.corpus.sentence import Sentence
 from softparse.corpus.spacing import running_text
 from softparse.ext import tokenizing
 from softparse.ext.serve.application import create_app
@@ -298,3 +299,11 @@ def test_two_processes(folder, tmp_path):
     assert result.stderr.count("running text, tokenised by a tokenizer trained on the trees") == 1
     assert tokenizer_of(tmp_path / "m").content == tokenizer_of(folder / "model").content
     assert not list(tmp_path.glob("m.resume"))
+
+
+def test_files_that_say_nothing_of_spaces_teach_nothing():
+    """They would teach that there is a space everywhere."""
+    said = Sentence.from_words(["It", "rains", "."], ["text = It rains."], path="a.conllu")
+    also = Sentence.from_words(["It", "rains"], ["text = It rains"], path="a.conllu")
+    silent = Sentence.from_words(["It", "rains", "."], ["text = It rains ."], path="b.conllu")
+    assert tokenizing._with_known_spaces([silent, said, silent, also]) == [said, also]

@@ -111,14 +111,18 @@ def test_what_cannot_be_completed(parser):
     (parse,) = parser.parse([sentence(3, 4, "_", "_", "_", "_", "_")], complete=True, method="nonprojective")
     assert parse.heads[:2] == [3, 4]
     cycle = sentence(2, 1, "_", "_", "_", "_", "_")
+    for method in ("eisner", "nonprojective"):
+        with pytest.raises(CorpusError, match="a cycle of 2 words"):
+            parser.parse([cycle], complete=True, method=method)
+    both = sentence(3, 4, 0, 0, "_", "_", "_")
     for method, single_root, remedy in [
-        ("eisner", True, "correct them, or use --decode nonprojective or --multi-root"),
+        ("eisner", True, "correct them, or use --decode nonprojective and --multi-root"),
         ("eisner", False, "correct them, or use --decode nonprojective"),
         ("nonprojective", True, "correct them, or use --multi-root"),
-        ("nonprojective", False, "correct them"),
     ]:
         with pytest.raises(CorpusError, match=f"tree contains the heads given; {remedy}$"):
-            parser.parse([cycle], complete=True, method=method, single_root=single_root)
+            parser.parse([both], complete=True, method=method, single_root=single_root)
+    parser.parse([both], complete=True, method="nonprojective", single_root=False)
     with pytest.raises(CorpusError, match="HEAD 17 but the sentence has 7 words"):
         parser.parse([sentence(17, "_", "_", "_", "_", "_", "_")], complete=True)
 

@@ -26,11 +26,14 @@ def calibrate(model: str, trees: str, test: str | None, picture: str | None, as_
     Shows how often predictions of a probability are right, before and after, and stores the temperatures in the model.
     The most probable tree of a sentence stays the same.
     """
-    from ..corpus.files import name_of, written
+    from ..corpus.files import is_same, name_of, written
     from ..learning.calibration import calibrate as fit
     from ..parser.folder import load, update_calibration
 
     parser = load(model)
+    if any(is_same(trees, path) for path in parser.metrics.get("data", {}).get("trees", [])):
+        click.echo(f"warning: {name_of(trees)}: the model was trained on it, and is surer of it than of other text; "
+                   "calibrate on trees that it has not seen", err=True)  # fmt: skip
     sentences = _sentences(parser, trees)
     others = _sentences(parser, test) if test else None
     found = fit(parser, sentences, measured_on=others, names=(name_of(trees), name_of(test or "")))

@@ -27,13 +27,17 @@ def evaluate(gold: str, predicted: str, second: str | None, breakdown: bool, as_
     The words must be the same in all files. Labels are universal: acl:relcl counts as acl.
     """
     from ..corpus.conllu import read
-    from ..corpus.files import STANDARD, can_be_read_again
+    from ..corpus.files import STANDARD, can_be_read_again, lines
+    from ..corpus.formats import TEXT, beginning, detect, named
     from ..evaluation import break_down, compare, report, score
     from ..evaluation.doubts import Doubts
 
     files = [predicted] + ([second] if second else [])
     if [gold, *files].count(STANDARD) > 1:
         raise click.UsageError("only one of the files can be standard input")
+    for path in [gold, *files]:
+        if can_be_read_again(path) and not named(path) and detect(beginning(lines(path))) == TEXT:
+            raise click.UsageError(f"{path}: is plain text without trees; parse it first (softparse parse)")
     kept = {path: list(read(path)) for path in (gold, *files) if not can_be_read_again(path)}
 
     def sentences(path: str) -> Iterable[Sentence]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .memory import keep_few_kernels
+
+if TYPE_CHECKING:
+    from ..corpus.sentence import Sentence
+
+WATCHED = 4  # windows, some hundred sentences each
 
 
 @click.command()
@@ -52,12 +58,19 @@ def parse(model, inputs, output, kind, text, confidence, kbest, complete, clear_
     Everything in the input stays as it is, but for HEAD and DEPREL of the words. With --text, any plain text.
     """
     keep_few_kernels()
+    from ..corpus.files import is_same
+    from ..corpus.formats import named
     from ..parser.bulk import Options
 
     if text and kind:
         raise click.UsageError(f"--text is running text, --format {kind} is sentences that are tokenised; give one")
     if decode == "mbr" and kbest > 1:
         raise click.UsageError("--decode mbr finds one tree; the trees of --kbest are the most probable ones")
+    for path in inputs:
+        if text and named(path):
+            raise click.UsageError(f"{path}: is CoNLL-U by its name, so it is tokenised; leave out --text")
+        if output is not None and is_same(path, output):
+            raise click.UsageError(f"{path}: is the input too, and its trees would be lost; write to another file")
     options = Options(confidence, kbest, complete, clear_deps, decode, single_root)
     kind = "conllu" if kind == "conllx" else kind
     started, sentences, words = time.perf_counter(), 0, 0
@@ -98,8 +111,22 @@ def _blocks(text: bool, kind: str | None, inputs: Sequence[str], model: str, *ar
     from ..ext.tokenizing import tokenizer_of
     from ..parser.bulk import parse_stream, windows, windows_of
 
-    found = windows_of(tokenizer_of(model).read_all(inputs)) if text else windows(inputs, kind)
+    found = windows_of(tokenizer_of(model).read_all(inputs)) if text else _watched(windows(inputs, kind))
     return parse_stream(model, found, *arguments)
+
+
+def _watched(windows: Iterable[list[Sentence]]) -> Iterator[list[Sentence]]:
+    """The same; at the end of the first ones it is told if they look like running text."""
+    from ..corpus.raw_survey import tokenisation_doubt
+
+    counts: Counter[str] = Counter()
+    for number, window in enumerate(windows):
+        if number < WATCHED:
+            counts.update(word for sentence in window for word in sentence.words)
+        yield window
+    doubt = tokenisation_doubt(counts)
+    if doubt:
+        click.echo(f"warning: the input {doubt}; if it is running text, use --text", err=True)
 
 
 def _written(output: str | None, blocks: Iterable[Any]) -> Generator[tuple[int, int], None, None]:

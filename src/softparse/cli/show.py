@@ -13,14 +13,21 @@ if TYPE_CHECKING:
     from ..corpus.sentence import Sentence
 
 
+KINDS = {".svg": "svg", ".html": "html", ".htm": "html", ".tex": "tikz"}  # by the end of a name
+
+
 @click.command()
 @click.argument("file")
-@click.option("--format", "kind", type=click.Choice(["text", "svg", "html", "tikz"]), default="text", show_default=True)
+@click.option(
+    "--format", "kind", type=click.Choice(["text", "svg", "html", "tikz"]),
+    help="[default: by the name of OUT (.svg, .html, .tex); otherwise text]",
+)  # fmt: skip
 @click.option("-o", "--output", metavar="OUT", help="File to write [default: standard output].")
 @click.option("--first", type=click.IntRange(1), default=1, show_default=True, help="The first sentence to show.")
 @click.option("--number", type=click.IntRange(1), help="How many sentences [default: all; 1 for svg].")
-def show(file: str, kind: str, output: str | None, first: int, number: int | None) -> None:
+def show(file: str, kind: str | None, output: str | None, first: int, number: int | None) -> None:
     """Draw the trees of a file."""
+    kind = kind or KINDS.get(Path(output or "").suffix.lower(), "text")
     from ..corpus.conllu import read
     from ..corpus.files import name_of, written
     from ..corpus.problems import CorpusError

@@ -68,8 +68,10 @@ def train(trees, dev, raw, output, preset, file, assignments, vectors, init, res
     """Train a parser on treebanks."""
     from ..ext.tensorboard import TensorBoard
     from ..ext.tokenizing import UDPipeMaker
+    from ..learning import state
     from ..learning.config import configure
     from ..learning.loop import Interrupted
+    from ..learning.self_training import first_step
     from ..learning.training import train as run
     from ..parser import folder
 
@@ -89,6 +91,8 @@ def train(trees, dev, raw, output, preset, file, assignments, vectors, init, res
             observer = Observers(observer, TensorBoard(f"{output}.tensorboard"))
         if preset.startswith("paper-vae") and not config.data.raw:
             observer.warn(f"the preset {preset} is for trees and raw text (--raw); this trains on trees alone")
+        if resume and not any((state.is_open(output), folder.is_model(output), first_step(output).exists())):
+            observer.warn(f"{output}: there is no run to resume, so one begins")
         try:
             run(config, resume=resume, force=force, observer=observer, tokenizers=UDPipeMaker())
         except Interrupted:
@@ -178,7 +182,8 @@ class Screen(Observer):
     def calibrated(self, summary: dict[str, Any]) -> None:
         if "arcs" not in summary.get("temperature", {}):
             reason = "; ".join(summary.get("notes", [])) or "there are no dev trees"
-            self._line(f"probabilities are not calibrated: {reason}; see softparse calibrate")
+            remedy = "see softparse calibrate, with trees that were not trained on"
+            self._line(f"probabilities are not calibrated: {reason}; {remedy}")
             return
         error = summary["expected_calibration_error"]["arcs"]
         before, after = (f"{100 * error[when]:.1f} %" for when in ("before", "after"))

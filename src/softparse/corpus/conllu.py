@@ -12,6 +12,7 @@ from .problems import Problem, Reporter, refuse
 from .rows import Rows
 from .sentence import Sentence
 
+SPACES = str.maketrans("\t\r\n", "   ")  # of plain text
 SPACE = 0x20  # no byte of a blank line is above it
 
 
@@ -156,7 +157,7 @@ def read_text(stream: Iterable[bytes], path: str = "<memory>", report: Reporter 
         except UnicodeDecodeError:
             _report_encoding([line], path, number, report)
             continue
-        words = [word for word in text.replace("\t", " ").strip("\r\n").split(" ") if word]
+        words = [word for word in text.translate(SPACES).split(" ") if word]
         if words:
             yield Sentence.from_words(words, [f"sent_id = {number}", f"text = {' '.join(words)}"], path, number)
 

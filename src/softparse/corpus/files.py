@@ -17,6 +17,17 @@ from typing import IO, Any, BinaryIO
 from .problems import CorpusError
 
 STANDARD = "-"
+OTHER_KINDS = {  # by their first bytes
+    b"PK\x03\x04": "a zip archive or an office document",
+    b"\xd0\xcf\x11\xe0": "an office document",
+    b"%PDF-": "a PDF document",
+    b"{\\rtf": "an RTF document",
+    b"BZh91AY&SY": "packed with bzip2",
+    b"\xfd7zXZ": "packed with xz",
+    b"\x28\xb5\x2f\xfd": "packed with zstd",
+    b"7z\xbc\xaf": "a 7z archive",
+}
+TAR_PLACE = 257  # of its sign
 IN_MEMORY = -1  # standard output that is no file
 
 
@@ -52,9 +63,39 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
     return buffered
 
 
+def is_same(one: str | Path, other: str | Path) -> bool:
+    """Whether both names are of one file that is there."""
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+
+
+@contextlib.contextmanager
+def opened_text(path: str | Path) -> Iterator[BinaryIO]:
+    """A file of text as bytes; an error if it is something else."""
+    with opened(path) as file:
+        start = _start(file)
+        for sign, what in OTHER_KINDS.items():
+            if start.startswith(sign):
+                raise CorpusError(f"{name_of(path)}: is {what}; give plain text in UTF-8 (packed with gzip, if at all)")
+        if start[TAR_PLACE:].startswith(b"ustar"):
+            raise CorpusError(f"{name_of(path)}: is a tar archive; unpack it and give the files in it")
+        yield file
+
+
+def _start(file: BinaryIO) -> bytes:
+    """The first bytes, which are read again afterwards."""
+    try:
+        return file.peek(1)  # type: ignore[attr-defined]
+    except (EOFError, zlib.error, OSError):  # told when it is read
+        return b""
+
+
 def lines(path: str | Path) -> Iterator[bytes]:
     """The lines of a file with their ends; a broken gzip file is an error that names it."""
-    with opened(path) as file:
+    with opened_text(path) as file:
+        start = _start(file)
+        if b"\r" in start.rstrip(b"\r") and b"\n" not in start:
+            raise CorpusError(f"{name_of(path)}: its lines end in CR alone, as on old Macs; convert them: "
+                              "tr '\\r' '\\n' < OLD > NEW")  # fmt: skip
         try:
             yield from file
         except (EOFError, zlib.error, OSError) as error:  # gzip.BadGzipFile is an OSError

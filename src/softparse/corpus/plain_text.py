@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, ClassVar, NamedTuple
 
-from .files import name_of, opened
+from .files import name_of, opened_text
 from .paragraphs import Part, parts
 from .problems import Problem, Reporter, refuse
 from .sentence import Sentence
@@ -79,7 +79,7 @@ class Tokenizer(abc.ABC):
     ) -> Iterator[Sentence]:
         """The sentences of a file, the first of which names it as a document, by its path unless by another name."""
         is_empty = True
-        with opened(path) as file:
+        with opened_text(path) as file:
             for sentence in self.stream(file, name_of(path), first):
                 if is_empty:
                     # The system takes names that are no text in any encoding.

@@ -15,6 +15,7 @@ from .vocabulary import normal_form
 MOST_COUNTED = 2_000_000  # words in memory; beyond that, the rare ones so far are forgotten
 SURVEYED_FOR_LETTERS = 20_000  # sentences
 MARKS = ",;:!?"  # which tokenised text has apart from words
+FEW = 5  # words that may be odd in any text
 SHORT = 5  # sentences of so many words recur in any two texts
 
 
@@ -82,6 +83,21 @@ def scripts(letters: Counter[str]) -> Counter[str]:
     return found
 
 
+def tokenisation_doubt(counts: Counter[str]) -> str:
+    """What is odd about words if they were not cut out of their text, or nothing.
+
+    >>> tokenisation_doubt(Counter({"so,": 9, "what?": 3, "!": 2}))
+    'does not look tokenised: 12 words have one of ,;:!? at their end, which stand apart 2 times'
+    """
+    attached = sum(count for word, count in counts.items() if word[-1:] in MARKS and word[:1].isalpha())
+    apart = sum(counts[mark] for mark in MARKS)
+    if attached <= max(apart, FEW):
+        return ""
+    return (
+        f"does not look tokenised: {attached} words have one of {MARKS} at their end, which stand apart {apart} times"
+    )
+
+
 def doubts(result: Survey, forms: Collection[str], trees: str = "the treebank") -> list[str]:
     """What a user should know before training on raw text beside trees with these word forms."""
     found = []
@@ -100,13 +116,9 @@ def doubts(result: Survey, forms: Collection[str], trees: str = "the treebank") 
             f"only {covered / result.words:.0%} of the words of the raw text occur in {trees}; is it the same "
             "language, and are its words separated by spaces as there?"
         )
-    attached = sum(count for word, count in result.counts.items() if word[-1:] in MARKS and word[:1].isalpha())
-    apart = sum(result.counts[mark] for mark in MARKS)
-    if attached > max(apart, 5):
-        found.append(
-            f"the raw text does not look tokenised: {attached} words have one of {MARKS} at their end, which stand "
-            f"apart {apart} times; if it is running text, say so: --set data.raw_text=true"
-        )
+    doubt = tokenisation_doubt(result.counts)
+    if doubt:
+        found.append(f"the raw text {doubt}; if it is running text, say so: --set data.raw_text=true")
     if result.recurring:
         found.append(
             f"{result.recurring} raw sentences of more than {SHORT} words are in the development set too: scores on it "

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .conllu import read_all, write
-from .files import replacing
+from .files import is_same, replacing
 from .problems import CorpusError
 from .sentence import UNKNOWN, Sentence
 
 LABELED, RAW, DEV, TEST = "labeled", "raw", "dev", "test"
+MODULO, SECTIONS = [LABELED, RAW], [LABELED, DEV, TEST]  # the files of either split
 BYTE_ORDER_MARK = "\ufeff".encode()
 
 
@@ -70,22 +71,22 @@ def write_modulo(paths: Iterable[str | Path], folder: str | Path, modulus: int =
     Sentences without tree are CoNLL-U, too: plain text would take a word with a space in it for two words.
     """
     paths = list(paths)
-    _refuse_to_replace(paths, folder, [LABELED, RAW])
-    return _write(modulo(read_all(paths, "conllu"), modulus, keep), folder, [LABELED, RAW])
+    _refuse_to_replace(paths, folder, MODULO)
+    return _write(modulo(read_all(paths, "conllu"), modulus, keep), folder, MODULO)
 
 
 def write_sections(paths: Iterable[str | Path], folder: str | Path, count: int = 10) -> dict[str, int]:
     """Write labeled.conllu, dev.conllu and test.conllu, and return the number of sentences in each."""
     paths = list(paths)
-    _refuse_to_replace(paths, folder, [LABELED, DEV, TEST])
-    return _write(sections(read_all(paths, "conllu"), count), folder, [LABELED, DEV, TEST])
+    _refuse_to_replace(paths, folder, SECTIONS)
+    return _write(sections(read_all(paths, "conllu"), count), folder, SECTIONS)
 
 
 def _refuse_to_replace(paths: Sequence[str | Path], folder: str | Path, names: Sequence[str]) -> None:
     """A part must not take the place of the whole."""
     for target in (Path(folder) / f"{name}.conllu" for name in names):
         for path in paths:
-            if target.exists() and Path(path).exists() and target.samefile(path):
+            if is_same(target, path):
                 raise CorpusError(f"{path}: would be replaced by a part of itself; choose another folder")
 
 

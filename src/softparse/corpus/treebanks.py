@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import http.client
+import itertools
 import os
 import re
 import shutil
@@ -35,22 +36,41 @@ def listing() -> list[Treebank]:
     return list(CATALOGUE.values())
 
 
-def get(code: str, output: str | Path, source: str | Path | None = None, report: Report = silent) -> list[Path]:
+def get(
+    code: str, output: str | Path, source: str | Path | None = None, report: Report = silent, force: bool = False
+) -> list[Path]:
     """Write the files CODE-ud-{train,dev,test}.conllu of a treebank into a folder and return their paths.
 
     `code` is one of `listing()` (fetched with pip, converted, and cached), or a treebank of Universal Dependencies as
     `cy_ccg` or `UD_Welsh-CCG`, the latest or `cy_ccg@2.16` (downloaded). What is in both comes from the listing; the
-    name `UD_English-EWT` asks for the repository. With `source`, a folder of treebanks, nothing is downloaded.
+    name `UD_English-EWT` asks for the repository. With `source`, a folder of treebanks, nothing is downloaded. A
+    file that is there with other content is somebody's work, and is replaced with `force` alone.
     """
     try:
         with _files(code, source, report) as found:
-            return [_copy(found[split], Path(output)) for split in SPLITS if split in found]
+            paths = [found[split] for split in SPLITS if split in found]
+            if not force:
+                _refuse_to_replace(paths, Path(output))
+            return [_copy(path, Path(output)) for path in paths]
     except OSError as error:
         raise CorpusError(f"{error.filename or output}: {error.strerror or error}") from error
 
 
+def _refuse_to_replace(paths: list[Path], folder: Path) -> None:
+    for path in paths:
+        there = _copied(path, folder)
+        if there.exists() and any(one != other for one, other in itertools.zip_longest(lines(there), lines(path))):
+            raise CorpusError(
+                f"{there}: is there already, with other content; use --force to replace it, or another folder"
+            )
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    return folder / path.name.removesuffix(".gz")
+
+
 def _copy(path: Path, folder: Path) -> Path:
-    copied = folder / path.name.removesuffix(".gz")
+    copied = _copied(path, folder)
     with replacing(copied) as target:
         target.writelines(lines(path))
     return copied

@@ -132,6 +132,14 @@ def _tokens(sentence: Any) -> list[Token]:
     return result
 
 
+def _with_known_spaces(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Those of files that say somewhere that there is no space: the others would teach that there always is one."""
+    by_file: dict[str, list[Sentence]] = {}
+    for sentence in sentences:
+        by_file.setdefault(sentence.path, []).append(sentence)
+    return [sentence for some in by_file.values() if with_spaces(some)[1] for sentence in some]
+
+
 class UDPipeMaker(TokenizerMaker):
     """Trains tokenizers, where UDPipe is installed."""
 
@@ -139,22 +147,22 @@ class UDPipeMaker(TokenizerMaker):
         """None if there is nothing to learn from, or if it fails: plain text is then tokenised by rules."""
         if not is_installed():
             return None
-        text, joined = with_spaces(sentences)
+        text, joined = with_spaces(_with_known_spaces(sentences))
         if not joined:
             warn(
                 "the training trees do not say where there is no space between words (neither SpaceAfter=No nor "
-                "# text), so no tokenizer can be trained on them; plain text will be tokenised by rules"
+                "# text), so no tokenizer can be trained on them"
             )
             return None
         if sum(len(word) for sentence in sentences for word in sentence.words) < FEWEST_CHARACTERS:
-            warn("there is too little text in the trees to train a tokenizer on; plain text will be tokenised by rules")
+            warn("there is too little text in the trees to train a tokenizer on")
             return None
         try:
             content = _trained(text, f"{OPTIONS};epochs={epochs}")
             self.load(content)
             return content
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            warn(f"no tokenizer was trained ({_reason(error)}); plain text will be tokenised by rules")
+            warn(f"no tokenizer was trained ({_reason(error)})")
             return None
 
     def load(self, content: bytes) -> Tokenizer:

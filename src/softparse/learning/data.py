@@ -9,10 +9,10 @@ from typing import Any
 
 from ..corpus.batches import Tree
 from ..corpus.checks import labelled
-from ..corpus.files import STANDARD, can_be_read_again
+from ..corpus.files import STANDARD, can_be_read_again, is_same
 from ..corpus.problems import CorpusError, Problem
 from ..corpus.projectivity import crossing, is_projective, lift
-from ..corpus.raw_survey import Survey, doubts, survey
+from ..corpus.raw_survey import SHORT, Survey, doubts, survey
 from ..corpus.sentence import Sentence
 from ..corpus.splits import spread
 from ..evaluation.baselines import branching_scores
@@ -45,6 +45,8 @@ def load(config: DataConfig, single_root: bool, warn: Callable[[str], None]) -> 
     if config.dev:
         dev = with_trees(config.dev, single_root, warn)
         counts |= {"dev": ", ".join(config.dev), "dev_sentences": len(dev)}
+        if not any(is_same(one, other) for one in config.train for other in config.dev):  # which has been told
+            _warn_of_recurring(sentences, dev, warn)
     else:
         sentences, dev = held_out(sentences, config.held_out)
         if dev:
@@ -82,8 +84,12 @@ def _raw(
             raise CorpusError(f"{path}: raw text is read again and again, so it must be a file")
     found = survey(config.raw, config.longest_raw, [sentence.words for sentence in dev])
     if not found.sentences:
-        raise CorpusError(f"{', '.join(config.raw)}: no raw sentence of at most {config.longest_raw} words "
-                          "(data.longest_raw)")  # fmt: skip
+        what = "the raw text" if config.raw_text else ", ".join(config.raw)
+        advice = "for long ones: --set data.longest_raw=NUMBER"
+        if not config.raw_text:
+            advice = f"is it a tokenised sentence a line? for running text: --set data.raw_text=true; {advice}"
+        limit = f"none of {found.left_out} sentences has at most {config.longest_raw} words"
+        raise CorpusError(f"{what}: {limit}; {advice}")
     for doubt in doubts(found, {form for tree in trees for form in tree.words}):
         warn(doubt)
     counts |= {"raw": config.raw, "raw_sentences": found.sentences, "raw_words": found.words}
@@ -121,6 +127,15 @@ def warn_of_repeated_files(config: DataConfig, warn: Callable[[str], None]) -> N
     for path in config.dev:
         if os.path.realpath(path) in seen:
             warn(f"{path}: given to train on and as dev; scores on it say nothing about other text")
+
+
+def _warn_of_recurring(sentences: Sequence[Sentence], dev: Sequence[Sentence], warn: Callable[[str], None]) -> None:
+    """Short sentences recur in any two texts."""
+    known = {tuple(sentence.words) for sentence in dev if len(sentence) > SHORT}
+    number = sum(tuple(sentence.words) in known for sentence in sentences)
+    if number:
+        warn(f"{number} sentences of more than {SHORT} words are in the training files and in dev: scores on it will "
+             "flatter the model, and so will probabilities that are calibrated on it")  # fmt: skip
 
 
 def held_out(sentences: Sequence[Sentence], part: float) -> tuple[list[Sentence], list[Sentence]]:

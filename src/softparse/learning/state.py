@@ -95,12 +95,23 @@ def load(output: str | Path, config: Config, fingerprint: str) -> dict[str, Any]
     different = differences(saved, as_table(config))
     if different:
         raise ModelError(
-            f"{path.parent}: was started with other settings ({', '.join(different[:5])}); "
+            f"{path.parent}: was started with other settings ({_compared(different[:5], saved, as_table(config))}); "
             "give the same ones to resume, or delete it to start anew"
         )
     if content["fingerprint"] != fingerprint:
         raise ModelError(f"{path.parent}: the training files have changed since; delete it to start anew")
     return state
+
+
+def _compared(names: list[str], saved: dict[str, Any], now: dict[str, Any]) -> str:
+    """Values of settings by their dotted names, then and now."""
+
+    def value(table: Any, name: str) -> str:
+        for key in name.split("."):
+            table = table.get(key) if isinstance(table, dict) else None
+        return json.dumps(table, ensure_ascii=False)
+
+    return ", ".join(f"{name}={value(saved, name)}, now {value(now, name)}" for name in names)
 
 
 def discard(output: str | Path) -> None:

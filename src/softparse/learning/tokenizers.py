@@ -81,12 +81,16 @@ class Texts:
                 raise CorpusError(f"{path}: raw text is read again and again, so it must be a file")
         if self.maker is not None and self.config.tokenizer.train and (self.is_kept or running):
             self.content = self._trained(self.maker)
-        if self.content is None and data.init and (Path(data.init) / TOKENIZER).exists():
+        if self.content is None and self._has_initial():
             self.content = (Path(data.init) / TOKENIZER).read_bytes()
         raw = data.raw
         if running:
             raw = [path for path in raw if path not in running] + [str(self._tokenised(running))]
         return Prepared({TOKENIZER: self.content} if self.content else {}, raw)
+
+    def _has_initial(self) -> bool:
+        """Whether the model to start from has a tokenizer."""
+        return bool(self.config.data.init) and (Path(self.config.data.init) / TOKENIZER).exists()
 
     def _trained(self, maker: TokenizerMaker) -> bytes | None:
         paths = [path for path in self.config.data.train if can_be_read_again(path)]  # which can be read only once
@@ -96,8 +100,11 @@ class Texts:
         epochs = self.config.tokenizer.epochs
         key = _digest(str(epochs), *(line for sentence in sentences for line in sentence.lines))
         place = self.folder / f"tokenizer-{key}.udpipe"  # empty if there can be none
+        instead = f"as by {self.config.data.init}" if self._has_initial() else "by rules"
         if not place.exists():
-            content = maker.train(sentences, epochs, self.warn)
+            content = maker.train(
+                sentences, epochs, lambda why: self.warn(f"{why}; plain text will be tokenised {instead}")
+            )
             with replacing(place) as file:
                 file.write(content or b"")
         return place.read_bytes() or None

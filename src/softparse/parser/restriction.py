@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..corpus.checks import tree_problems
 from ..corpus.problems import CorpusError
+from ..corpus.projectivity import crossing
 from ..corpus.sentence import UNKNOWN, Sentence
 from ..trees.distribution import TreeDistribution
 
@@ -126,12 +127,18 @@ def _impossible(trees: TreeDistribution, row: int, sentence: Words | Restricted)
     if isinstance(sentence, Restricted):
         message = f"no {root}{sort}tree has the required arcs and none of the forbidden ones; take some back"
         return ImpossibleError(message, sentence)
-    others = ["--decode nonprojective"] * bool(sort) + ["--multi-root"] * bool(root)
-    remedy = f"correct them, or use {' or '.join(others)}" if others else "correct them"
-    message = f"no {root}{sort}tree contains the heads given; {remedy}"
-    if isinstance(sentence, Sentence):
-        return ImpossibleError(str(sentence.problem(message)), sentence)
-    return ImpossibleError(f"sentence {row}: {message}", sentence)
+    message = f"no {root}{sort}tree contains the heads given"
+    if not isinstance(sentence, Sentence):
+        return ImpossibleError(f"sentence {row}: {message}; correct them", sentence)
+    errors = [problem for problem in tree_problems(sentence, single_root=False) if problem.is_error]
+    if errors:  # which no other sort of tree would forgive
+        return ImpossibleError(str(errors[0]), sentence)
+    others = ["--decode nonprojective"] * (trees.projective and bool(crossing(sentence.heads)))
+    others += ["--multi-root"] * (trees.single_root and sentence.heads.count(0) > 1)
+    # Partial heads may leave no room for a root, or for heads of the others, without being wrong themselves.
+    others = others or ["--decode nonprojective"] * trees.projective + ["--multi-root"] * trees.single_root
+    remedy = f"correct them, or use {' and '.join(others)}" if others else "correct them"
+    return ImpossibleError(str(sentence.problem(f"{message}; {remedy}")), sentence)
 
 
 def kept(
