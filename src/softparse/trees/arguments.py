@@ -108,13 +108,13 @@ def _check_values(scores: Tensor, lengths: Tensor) -> bool:
     return True
 
 
-def no_tree(scores: Tensor, lengths: Tensor, sentence: int, kind: str) -> ValueError:
-    """The error for a sentence in which forbidden arcs leave no tree."""
+def no_tree(scores: Tensor, lengths: Tensor, sentence: int, kind: str, cause: str) -> ValueError:
+    """The error for a sentence in which forbidden arcs leave no tree; `cause` says what forbids them."""
     allowed = arcs(lengths, scores.shape[1])[sentence] & (scores[sentence] > -torch.inf)
     for word in range(1, int(lengths[sentence]) + 1):
         if not allowed[:, word].any():
-            return ValueError(f"the mask leaves word {word} of sentence {sentence} without a head")
-    return ValueError(f"the mask leaves no {kind} tree for sentence {sentence}; allow more arcs or several roots")
+            return ValueError(f"{cause} word {word} of sentence {sentence} without a head")
+    return ValueError(f"{cause} no {kind} tree for sentence {sentence}; allow more arcs or several roots")
 
 
 def check_temperature(temperature: float) -> float:

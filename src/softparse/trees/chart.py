@@ -163,4 +163,12 @@ def soft_trees(scores: Tensor, lengths: Tensor, scale: float, single_root: bool,
     weights, offset = arc_weights(scores, lengths, scale)
     charts, choices = inside(weights, view)
     soft = contributions(weights, charts, choices, lengths, single_root)
-    return soft.to(scores.dtype), goal_weight(weights, charts, lengths, single_root, view) + offset
+    goal = goal_weight(weights, charts, lengths, single_root, view) + offset
+    return spoilt(scores, lengths, soft.to(scores.dtype), goal)
+
+
+def spoilt(scores: Tensor, lengths: Tensor, soft: Tensor, goal: Tensor) -> tuple[Tensor, Tensor]:
+    """NaN where an arc of a sentence has it: comparisons pass over it, and what they leave would look sound."""
+    on_arcs = arcs(lengths, scores.shape[1])
+    is_spoilt = (scores.detach().isnan() & on_arcs).any(-1).any(-1)
+    return torch.where(is_spoilt[:, None, None] & on_arcs, torch.nan, soft), torch.where(is_spoilt, torch.nan, goal)

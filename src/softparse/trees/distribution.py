@@ -15,6 +15,8 @@ from .chart import arc_weights, widened
 from .noise import sample_noise
 from .shapes import adjacency, is_tree, log_number_of_trees
 
+NEGLIGIBLE = 1e-14  # a marginal of non-projective trees that is perhaps a rounding error
+
 
 class cached:
     """A property computed once, with its gradient, as in `torch.distributions`.
@@ -29,6 +31,7 @@ class cached:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
+        instance._refuse_changed_scores()
         has_gradients = torch.compiler.is_compiling() or not torch.is_inference_mode_enabled()
         with torch.set_grad_enabled(has_gradients):
             value = self.function(instance)
@@ -47,7 +50,8 @@ class TreeDistribution(Distribution):
 
     Trees are heads [..., B, n + 1]: `heads[b, m]` is the head of word m, and -1 at position 0 and beyond the sentence.
     Relaxed trees are matrices [..., B, n + 1, n + 1] laid out as the scores. Further dimensions come first, as
-    everywhere in `torch.distributions`. Results are cached: the scores must not be changed in place meanwhile.
+    everywhere in `torch.distributions`. Results are cached, so scores that are changed in place meanwhile are an error.
+    `rsample` is differentiable but gives relaxed trees, which have no probability: `log_prob` is for trees.
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
@@ -65,21 +69,46 @@ class TreeDistribution(Distribution):
     ):
         self.scores, self.lengths = arguments.prepare(scores, lengths, mask)
         self.single_root = bool(single_root)
+        self._version = self._version_now()
         batch, size, _ = self.scores.shape
         # Not torch's default, which is off under python -O: a wrong argument must not become a wrong result.
         super().__init__(torch.Size([batch]), torch.Size([size]), validate_args=validate_args is not False)
-        if self._validate_args and not torch.compiler.is_compiling() and not arguments.is_transformed(self.scores):
+        if self._is_checked():
             self._check()
 
-    def _check(self) -> None:
+    def _is_checked(self) -> bool:
+        return bool(
+            self._validate_args and not torch.compiler.is_compiling() and not arguments.is_transformed(self.scores)
+        )
+
+    def _check(self, cause: str = "the mask leaves") -> None:
         if arguments.check_values(self.scores, self.lengths):
             _, weight = self._best(self.scores)
             missing = weight == -torch.inf
             if missing.any():
                 kind = ("single-rooted " if self.single_root else "") + ("projective" if self.projective else "")
                 raise arguments.no_tree(
-                    self.scores, self.lengths, int(missing.int().argmax()), kind.strip() or "rooted"
+                    self.scores, self.lengths, int(missing.int().argmax()), kind.strip() or "rooted", cause
                 )
+
+    def _version_now(self) -> int:
+        """The number of times that the scores were changed in place, where torch counts them."""
+        is_counted = not torch.compiler.is_compiling() and not self.scores.is_inference()
+        return self.scores._version if is_counted and not arguments.is_transformed(self.scores) else 0
+
+    def _refuse_changed_scores(self) -> None:
+        if self._version_now() != self._version:
+            raise RuntimeError("the scores were changed in place after this distribution was made; make it anew")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is cached: it is made again, and its gradients cannot be copied."""
+        is_cached = {name: isinstance(getattr(type(self), name, None), cached) for name in self.__dict__}
+        kept = {name: value for name, value in self.__dict__.items() if not is_cached[name]}
+        return kept | {"_version": 0}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._version = self._version_now()
 
     def __repr__(self) -> str:
         batch, size, _ = self.scores.shape
@@ -126,28 +155,38 @@ class TreeDistribution(Distribution):
     @property
     def log_partition(self) -> Tensor:
         """log Z [B]; its gradient is `marginals`."""
-        return self._log_partition.to(self.scores.dtype)
+        return self._log_partition.to(self.scores.dtype, copy=True)
+
+    # What is handed out is a copy: its owner may change it.
 
     @property
     def marginals(self) -> Tensor:
         """q(h → m) for every arc, [B, n + 1, n + 1], differentiable."""
-        return self._exact[0]
+        return self._exact[0].clone()
 
     @property
     def mean(self) -> Tensor:
         return self.marginals
 
-    @cached
+    @property
     def mode(self) -> Tensor:
         """Heads [B, n + 1] of the most probable trees."""
+        return self._mode.clone()
+
+    @cached
+    def _mode(self) -> Tensor:
         with torch.no_grad():
             return self._best(self.scores)[0]
 
-    @cached
+    @property
     def mbr(self) -> Tensor:
         """Heads [B, n + 1] of the trees with the greatest expected number of correct arcs (minimum Bayes risk)."""
+        return self._mbr.clone()
+
+    @cached
+    def _mbr(self) -> Tensor:
         with torch.no_grad():
-            return self._best(self.marginals.detach().masked_fill(~self._arcs, -torch.inf))[0]
+            return self._best(self._exact[0].detach().masked_fill(~self._arcs, -torch.inf))[0]
 
     @property
     def _arcs(self) -> Tensor:
@@ -175,6 +214,7 @@ class TreeDistribution(Distribution):
 
     def _log_prob_of_trees(self, heads: Tensor) -> Tensor:
         """In float64: the weight of a tree and log Z are large where their difference is small."""
+        self._refuse_changed_scores()
         known = heads >= 0
         weights = self.scores.expand(heads.shape[0], -1, -1, -1).gather(2, heads.clamp(min=0)[:, :, None])[:, :, 0]
         weights = torch.where(known, widened(weights), 0.0)
@@ -193,10 +233,13 @@ class TreeDistribution(Distribution):
     def given(self, heads: Tensor) -> Self:
         """This distribution restricted to the trees with the given heads [B, n + 1] (-1 where unknown)."""
         heads = arguments.check_heads(heads, self.lengths, self.scores.shape[1], leading=False)
-        return self._like(self._restricted(self.scores, heads))
-
-    def _like(self, scores: Tensor) -> Self:
-        return type(self)(scores, self.lengths, single_root=self.single_root, validate_args=self._validate_args)
+        found = type(self)(
+            self._restricted(self.scores, heads), self.lengths, single_root=self.single_root, validate_args=False
+        )
+        found._validate_args = self._validate_args
+        if found._is_checked():
+            found._check("the given heads leave")
+        return found
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """One sentence seen as a batch of equal ones."""
@@ -232,7 +275,10 @@ class TreeDistribution(Distribution):
     def _expected_code(self, other: TreeDistribution) -> Tensor:
         """log Z of the other − Σ q(h → m)·(scores of the other), over the arcs that the other has."""
         scores = other._centred
-        products = self._exact_centred[0] * torch.where(scores > -torch.inf, scores, 0.0)
+        marginals = self._exact_centred[0]
+        if not self.projective:  # their error is absolute, and a score may be as large as anything
+            marginals = torch.where(marginals > NEGLIGIBLE, marginals, 0.0)
+        products = marginals * torch.where(scores > -torch.inf, scores, 0.0)
         return other._exact_centred[1] - in_order(in_order(products))
 
     def _goes_beyond(self, other: TreeDistribution) -> Tensor:

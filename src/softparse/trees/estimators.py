@@ -105,4 +105,19 @@ def expectation(
         raise ValueError(f"estimator must be one of {', '.join(map(repr, ESTIMATORS))}, got {estimator!r}")
     if samples < 1:
         raise ValueError(f"samples must be at least 1, got {samples}")
-    return ESTIMATORS[estimator](trees, f, Draws(samples, temperature, noise, generator))
+    return ESTIMATORS[estimator](trees, _checked(f), Draws(samples, temperature, noise, generator))
+
+
+def _checked(f: Function) -> Function:
+    """The same; a value for all sentences together would have no gradient under a baseline, and nobody would see it."""
+
+    def checked(tree: Tensor) -> Tensor:
+        value = f(tree)
+        if value.shape != tree.shape[:2]:
+            raise ValueError(
+                f"f must return a value for every sample and sentence, of shape {list(tree.shape[:2])}; "
+                f"it returned {list(value.shape)}"
+            )
+        return value
+
+    return checked

@@ -88,8 +88,9 @@ def _single_root(weights: Tensor, lengths: Tensor) -> Tensor:
         words = _fill(words, share[:, :, None] + out[:, None, :])
         words = words.masked_fill(gone[:, :, None] | gone[:, None, :], -torch.inf)
     last = (~gone).to(torch.int8).argmax(1)
-    stationary = torch.where(torch.nn.functional.one_hot(last, size - 1).bool(), 0.0, -torch.inf).to(weights.dtype)
+    place = torch.arange(size - 1, device=weights.device)
+    stationary = torch.where(last[:, None] == place, 0.0, -torch.inf).to(weights.dtype)
     for pivot, degree, out in reversed(steps):
         value = logsumexp(stationary + out, 1) - torch.where(degree > -torch.inf, degree, 0.0)
-        stationary = torch.where(torch.nn.functional.one_hot(pivot, size - 1).bool(), value[:, None], stationary)
+        stationary = torch.where(pivot[:, None] == place, value[:, None], stationary)
     return total + logsumexp(roots + stationary, 1)

@@ -46,5 +46,5 @@ def _sum_of_gamma(
 def uniform_numbers(shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
     """Uniform numbers in [0, 1) on the CPU, where trees are traced."""
     if generator is None:  # said by leaving it out: a compiler with symbolic shapes knows no generator, not even None
-        return torch.rand(shape, dtype=torch.float64)
+        return torch.rand(shape, dtype=torch.float64, device="cpu")  # whatever the default device is
     return torch.rand(shape, dtype=torch.float64, device=generator.device, generator=generator).cpu()

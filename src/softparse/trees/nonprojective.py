@@ -15,6 +15,7 @@ from .kernels import threads
 from .kernels.edmonds import best_arborescence
 from .kernels.walks import sample_arborescences
 from .noise import uniform_numbers
+from .operators import is_eager
 from .sums import tree_sums
 
 WALK_BUDGET = 8  # steps of Wilson's algorithm per word, before the tree is drawn word by word
@@ -41,35 +42,73 @@ class NonProjectiveTrees(TreeDistribution):
         return self._inference(scores, lengths, temperature)[0]
 
     def _best(self, scores: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        lengths = self.lengths if lengths is None else lengths
-        values, words = _on_cpu(scores, lengths), words_of(lengths, scores.shape[1])
-        heads, weight = _best_arborescences(values, words, self.single_root)
-        return torch.from_numpy(heads).to(scores.device), torch.from_numpy(weight).to(scores.device)
+        run = _best if is_eager(scores) else _best_operator
+        return run(scores.detach(), self.lengths if lengths is None else lengths, self.single_root)
 
     def _draw(self, samples: int, generator: torch.Generator | None) -> Tensor:
         batch, size, _ = self.scores.shape
-        uniforms = uniform_numbers((samples, batch, (1 + WALK_BUDGET) * size), generator).numpy()
-        log_roots = self._exact_centred[0].detach()[:, 0].clamp(min=0).log().cpu().contiguous().numpy()
-        values, words = _on_cpu(self.scores, self.lengths), words_of(self.lengths, size)
-        heads = np.full((samples, batch, size), -1, np.int64)
-
-        def task(start: int, step: int) -> None:
-            sample_arborescences(
-                values.dtype, start, step, values, words, int(self.single_root), log_roots, uniforms, heads
-            )
-
-        threads.run(task, batch, samples * float((words.astype(float) ** 2).sum()))
-        drawn = torch.from_numpy(heads).to(self.scores.device)
-        return torch.where(self._log_partition[:, None] > -torch.inf, drawn, -1)  # no tree, no sample
+        uniforms = uniform_numbers((samples, batch, (1 + WALK_BUDGET) * size), generator)
+        log_roots = self._exact_centred[0].detach()[:, 0].clamp(min=0).log()
+        run = _sample if is_eager(self.scores) else _sample_operator
+        drawn = run(self.scores.detach(), self.lengths, log_roots, uniforms, self.single_root)
+        return torch.where(self._log_partition.detach()[:, None] > -torch.inf, drawn, -1)  # no tree, no sample
 
     def _best_k(self, k: int) -> Tensor:
-        values = _on_cpu(self.scores, self.lengths)
-        heads = np.full((k, *self.scores.shape[:2]), -1, np.int64)
-        for sentence, words in enumerate(self.lengths.tolist()):
-            trees = _branch(values[sentence, : words + 1, : words + 1], self.single_root, k)
-            for rank, tree in enumerate(trees):
-                heads[rank, sentence, : words + 1] = tree
-        return torch.from_numpy(heads).to(self.scores.device)
+        run = _k_best if is_eager(self.scores) else _k_best_operator
+        return run(self.scores.detach(), self.lengths, k, self.single_root)
+
+
+# As operators for those who transform or trace the scores, and cannot look into numpy.
+
+
+def _best(scores: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    values, words = _on_cpu(scores, lengths), words_of(lengths, scores.shape[1])
+    heads, weight = _best_arborescences(values, words, single_root)
+    return torch.from_numpy(heads).to(scores.device), torch.from_numpy(weight).to(scores.device)
+
+
+def _sample(scores: Tensor, lengths: Tensor, log_roots: Tensor, uniforms: Tensor, single_root: bool) -> Tensor:
+    batch, size, _ = scores.shape
+    values, words = _on_cpu(scores, lengths), words_of(lengths, size)
+    roots, numbers = log_roots.cpu().contiguous().numpy(), uniforms.cpu().contiguous().numpy()
+    heads = np.full((len(numbers), batch, size), -1, np.int64)
+
+    def task(start: int, step: int) -> None:
+        sample_arborescences(values.dtype, start, step, values, words, int(single_root), roots, numbers, heads)
+
+    threads.run(task, batch, len(numbers) * float((words.astype(float) ** 2).sum()))
+    return torch.from_numpy(heads).to(scores.device)
+
+
+def _k_best(scores: Tensor, lengths: Tensor, k: int, single_root: bool) -> Tensor:
+    values = _on_cpu(scores, lengths)
+    heads = np.full((k, *scores.shape[:2]), -1, np.int64)
+    for sentence, words in enumerate(lengths.tolist()):
+        trees = _branch(values[sentence, : words + 1, : words + 1], single_root, k)
+        for rank, tree in enumerate(trees):
+            heads[rank, sentence, : words + 1] = tree
+    return torch.from_numpy(heads).to(scores.device)
+
+
+_best_operator = torch.library.custom_op("softparse::best_arborescences", _best, mutates_args=())
+_sample_operator = torch.library.custom_op("softparse::sampled_arborescences", _sample, mutates_args=())
+_k_best_operator = torch.library.custom_op("softparse::k_best_arborescences", _k_best, mutates_args=())
+
+
+@_best_operator.register_fake
+def _(scores, lengths, single_root):
+    batch, size, _ = scores.shape
+    return scores.new_empty((batch, size), dtype=torch.int64), scores.new_empty(batch, dtype=torch.float64)
+
+
+@_sample_operator.register_fake
+def _(scores, lengths, log_roots, uniforms, single_root):
+    return scores.new_empty((uniforms.shape[0], *scores.shape[:2]), dtype=torch.int64)
+
+
+@_k_best_operator.register_fake
+def _(scores, lengths, k, single_root):
+    return scores.new_empty((k, *scores.shape[:2]), dtype=torch.int64)
 
 
 def _on_cpu(scores: Tensor, lengths: Tensor) -> np.ndarray:

@@ -16,6 +16,7 @@ from . import chart
 from .arguments import is_transformed, words_of
 from .kernels import buffers, threads
 from .kernels import kbest as kbest_kernel
+from .kernels.checks import spoil
 from .kernels.compiled import HAVE_NUMBA
 from .kernels.trace import BEST_SPLIT, trace
 from .kernels.views import BEST, LOG, THIN_CHARTS, WIDE_CHARTS
@@ -44,7 +45,7 @@ def soft_trees(
     """
     if has_kernel(scores):
         arguments = (scores, lengths, 1.0 / temperature, single_root, view, keep)
-        if not _is_eager(scores):
+        if not is_eager(scores):
             return _soft_trees(*arguments)[:2]
         if scores.requires_grad and torch.is_grad_enabled():
             return _EagerSoftTrees.apply(*arguments)
@@ -54,7 +55,7 @@ def soft_trees(
 
 def best_trees(scores: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Heads [B, size] of the best trees and their weights [B], -1 and -inf where a mask leaves no tree."""
-    run = _decode if _is_eager(scores) else _decoded
+    run = _decode if is_eager(scores) else _decoded
     heads, weight = run(scores.detach(), lengths, scores.new_empty(0), single_root)
     return heads[0], weight
 
@@ -84,11 +85,12 @@ def _chart_shape(scores: Tensor, keep: bool) -> tuple[int, int]:
     return (batch + LANES - 1) // LANES if keep else 0, size * size * LANES
 
 
-def _is_eager(*tensors: Tensor) -> bool:
+def is_eager(*tensors: Tensor) -> bool:
     """Whether these are plain tensors that nobody is tracing."""
     return (
         all(type(tensor) in (Tensor, torch.nn.Parameter) for tensor in tensors)
         and not torch.compiler.is_compiling()
+        and not any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors))
         # Many gradients at once, as autograd.functional.jacobian(vectorize=True) asks for, look like one.
         and not any(map(torch._C._functorch.is_legacy_batchedtensor, tensors))
         and torch._C._len_torch_dispatch_stack() == 0
@@ -129,6 +131,7 @@ def _fill(
         _fill_by_products(values, lengths, scale, single_root, soft, weight)
     else:
         _fill_charts(values, lengths, scale, single_root, view, keep, soft, weight, *kept)
+    spoil(values.dtype, values, lengths.contiguous().numpy(), soft, weight)
     results = soft, weight, *kept
     return tuple(torch.from_numpy(result) for result in results)  # type: ignore[return-value]
 
@@ -216,19 +219,21 @@ def _(gradient, lengths, scale, single_root, view, wide, thin):
 
 def _setup(ctx, inputs, output) -> None:
     scores, lengths, ctx.scale, ctx.single_root, ctx.view, ctx.keep = inputs
-    ctx.save_for_backward(scores, lengths, *output)
+    soft, _, wide, thin = output
+    # A relaxed tree is not needed again, and its owner may change it.
+    ctx.save_for_backward(scores, lengths, soft if ctx.view == LOG else None, wide, thin)
     ctx.set_materialize_grads(False)
 
 
 def _differentiate(ctx, soft_gradient, weight_gradient, *charts_have_none):
-    scores, lengths, soft, _, wide, thin = ctx.saved_tensors
+    scores, lengths, soft, wide, thin = ctx.saved_tensors
     result = None
     if soft_gradient is not None:
         if torch.is_grad_enabled():  # a second derivative is wanted: autograd through the torch path
             again, _ = chart.soft_trees(scores, lengths, ctx.scale, ctx.single_root, ctx.view)
             (result,) = torch.autograd.grad(again, scores, soft_gradient, create_graph=True)
         else:
-            eager = _is_eager(soft_gradient, wide)
+            eager = is_eager(soft_gradient, wide)
             if not ctx.keep:
                 fill = _forward_eagerly if eager else _soft_trees
                 wide, thin = fill(scores, lengths, ctx.scale, ctx.single_root, ctx.view, True)[2:]
@@ -236,7 +241,7 @@ def _differentiate(ctx, soft_gradient, weight_gradient, *charts_have_none):
             result = run(soft_gradient, lengths, ctx.scale, ctx.single_root, ctx.view, wide, thin)
     if weight_gradient is not None and ctx.view == LOG:
         # The marginals are the gradient of log Z; as a saved output they carry their own gradient on.
-        if torch.is_grad_enabled() or not _is_eager(weight_gradient, soft):
+        if torch.is_grad_enabled() or not is_eager(weight_gradient, soft):
             slope = (weight_gradient * ctx.scale).to(soft.dtype)[:, None, None] * soft
         else:  # not with torch's threads, which would go on spinning on the cores that the next kernel needs
             marginals = soft.detach().numpy()

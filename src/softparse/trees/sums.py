@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from . import chart, matrix_tree, operators
-from .arguments import words_of
+from .arguments import is_transformed, words_of
 from .kernels import threads
+from .kernels.checks import spoil
 from .kernels.elimination import sum_trees
 
 
@@ -27,10 +28,24 @@ def sums_now(scores: Tensor, lengths: Tensor, temperature: float, single_root: b
         raise NotImplementedError("non-projective trees have no forward-mode derivatives; use backward()")
     if operators.has_kernel(scores):
         return _TreeSums.apply(scores, lengths, 1.0 / temperature, single_root)
+    if is_transformed(scores):
+        return _by_transformation(scores, lengths, 1.0 / temperature, single_root)
     marginals, log_partition = _by_autograd(scores, lengths, 1.0 / temperature, single_root)
     if scores.requires_grad and torch.is_grad_enabled():
         return marginals, log_partition
     return marginals.detach(), log_partition.detach()
+
+
+def _by_transformation(scores: Tensor, lengths: Tensor, scale: float, single_root: bool) -> tuple[Tensor, Tensor]:
+    """The same inside of `torch.func`, where tensors cannot be told to require gradients."""
+
+    def total(weights: Tensor) -> tuple[Tensor, Tensor]:
+        log_partition = matrix_tree.log_partition(weights, lengths, single_root)
+        return log_partition.sum(), log_partition
+
+    weights, offset = chart.arc_weights(scores, lengths, scale)
+    marginals, log_partition = torch.func.grad(total, has_aux=True)(weights)
+    return chart.spoilt(scores, lengths, marginals.to(scores.dtype), log_partition + offset)
 
 
 def _by_autograd(scores: Tensor, lengths: Tensor, scale: float, single_root: bool) -> tuple[Tensor, Tensor]:
@@ -40,7 +55,7 @@ def _by_autograd(scores: Tensor, lengths: Tensor, scale: float, single_root: boo
         weights, offset = chart.arc_weights(source, lengths, scale)
         log_partition = matrix_tree.log_partition(weights, lengths, single_root)
         (marginals,) = torch.autograd.grad(log_partition.sum(), weights, create_graph=True)
-    return marginals.to(scores.dtype), log_partition + offset
+    return chart.spoilt(scores, lengths, marginals.to(scores.dtype), log_partition + offset)
 
 
 class _TreeSums(torch.autograd.Function):
@@ -57,6 +72,7 @@ class _TreeSums(torch.autograd.Function):
             sum_trees(values.dtype, start, step, values, words, int(single_root), marginals, log_partition)
 
         threads.run(task, len(words), 10 * float((words.astype(np.float64) ** 3).sum()))
+        spoil(values.dtype, values, words, marginals, log_partition)
         results = torch.from_numpy(marginals).to(scores.dtype), torch.from_numpy(log_partition) + offset
         ctx.save_for_backward(scores, lengths, results[0])
         ctx.scale, ctx.single_root = scale, single_root

@@ -96,7 +96,7 @@ def eliminate_backward(weights, gone_at, size, steps, order, degree, ways, degre
 @inlined
 def choose_root(weights, roots, gone_at, size, steps, order, degree, degree_slope, slopes):
     """Sum over the single root: returns log Σ_r exp(roots_r)·π_r, and puts its gradients in place."""
-    stationary = np.full(size, -math.inf)
+    stationary, sums = np.full(size, -math.inf), np.empty(size)
     for node in range(1, size):
         if gone_at[node] > steps:
             stationary[node] = 0.0
@@ -105,7 +105,7 @@ def choose_root(weights, roots, gone_at, size, steps, order, degree, degree_slop
         for node in range(1, size):
             if gone_at[node] > step:
                 total = log_add(total, stationary[node] + weights[word, node])
-        stationary[word] = total - degree[step]
+        stationary[word], sums[step] = total - degree[step], total
     result = -math.inf
     for root in range(1, size):
         result = log_add(result, roots[root] + stationary[root])
@@ -121,7 +121,7 @@ def choose_root(weights, roots, gone_at, size, steps, order, degree, degree_slop
         if slope[word] > 0.0:
             for node in range(1, size):
                 if gone_at[node] > step:
-                    part = math.exp(stationary[node] + weights[word, node] - stationary[word] - degree[step])
+                    part = math.exp(stationary[node] + weights[word, node] - sums[step])
                     slope[node] += slope[word] * part
                     slopes[word, node] += slope[word] * part
     return result
