@@ -281,6 +281,49 @@ def test_several_processes_after_threads_were_used(model):
     assert result.returncode == 0, result.stderr
 
 
+UNUSED = """
+import sys, spacy, torch
+torch.set_num_threads(2)
+(torch.rand(2_000_000) + 1).sum()  # by somebody else: the component has not been used when the processes begin
+nlp = spacy.blank("en")
+nlp.add_pipe("softparse", config={"model": sys.argv[1]})
+assert len(list(nlp.pipe([sys.argv[2]] * 8, n_process=2))) == 8
+"""
+
+
+def test_several_processes_before_the_component_was_used(model):
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    command = [sys.executable, "-c", UNUSED, str(model), TEXT]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
+    assert result.returncode == 0, result.stderr
+
+
+def test_sentences_that_never_end(nlp):
+    doc = nlp(Doc(nlp.vocab, words=["dog"] * 1203))
+    assert [len(sent) for sent in doc.sents] == [500, 500, 203]
+    given = Doc(nlp.vocab, words=["dog"] * 600, sent_starts=[True] + [False] * 599)
+    assert len(list(nlp(given).sents)) == 1  # what others have said holds
+
+
+def test_one_documents_trouble_is_not_that_of_the_others(model, monkeypatch):
+    pipeline = spacy.blank("en")
+    component = pipeline.add_pipe("softparse", config={"model": str(model)})
+    parse = component.parser.pipe
+
+    def failing(sentences, **options):
+        sentences = list(sentences)
+        if any("trouble" in words for words in sentences):
+            raise MemoryError("too much")
+        return parse(sentences, **options)
+
+    monkeypatch.setattr(component.parser, "pipe", failing)
+    failed = []
+    component.set_error_handler(lambda name, component, docs, error: failed.extend(docs))
+    docs = list(pipeline.pipe(["the dog .", "trouble .", "a cat ."]))
+    assert [doc.text for doc in docs] == ["the dog .", "a cat ."]
+    assert [doc.text for doc in failed] == ["trouble ."]
+
+
 def test_errors(model):
     pipeline = spacy.blank("en")
     with pytest.raises(ValueError, match="sentences must be one of rules, given, doc, got 'all'"):

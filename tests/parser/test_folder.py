@@ -185,3 +185,36 @@ def test_saving_on_a_full_disk(tmp_path):
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("change", [{"layers": 3000}, {"hidden": 10**6}, {"hidden": 10**30}])
+def test_a_network_that_is_larger_than_its_weights_is_not_made(copy, change):
+    config = json.loads((copy / "config.json").read_text())
+    config["model"]["encoder"] |= change
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match="asks for a larger network than"):
+        softparse.load(copy)
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocab.json", "metrics.json"])
+def test_files_that_are_hard_to_read(copy, name):
+    for content in ("[" * 100_000, '{"format": ' + "1" * 5000 + "}"):
+        (copy / name).write_text(content)
+        with pytest.raises(ModelError, match=name):
+            softparse.load(copy)
+
+
+@pytest.mark.parametrize("words", [5, [{}, {}], {"a": 1}])
+def test_words_of_vectors_that_are_none(copy, words):
+    (copy / "vectors.json").write_text(json.dumps(words))
+    save_file({"vectors": torch.zeros(2, 3)}, copy / "vectors.safetensors")
+    with pytest.raises(ModelError, match=r"vectors.json: must be a list of words"):
+        softparse.load(copy)
+
+
+def test_temperatures_beyond_all_reason(copy):
+    metrics = json.loads((copy / "metrics.json").read_text())
+    metrics["calibration"] = {"temperature": {"arcs": 1e-300}}
+    (copy / "metrics.json").write_text(json.dumps(metrics))
+    with pytest.raises(ModelError, match=r"must be a number from 0.001 to 1000, got '1e-300'"):
+        softparse.load(copy)

@@ -2,6 +2,11 @@
 
 import itertools
 import math
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -194,3 +199,43 @@ def test_more_trees_than_there_are(parser, monkeypatch):
     one, two = parser.parse([["dog"], ["the", "dog"]], kbest=1000)
     assert (len(one.others), len(two.others)) == (0, 1)
     assert len(calls) == 2
+
+
+def test_threads_share_a_parser(model):
+    """New words come from all sides, and the tables of forms grow under them."""
+    texts = [[[f"x{part}y{number}z{word}" for word in range(9)] for number in range(300)] for part in range(8)]
+    expected = [softparse.load(model).parse(sentences) for sentences in texts]
+    shared = softparse.load(model)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(shared.parse, texts)) == expected
+    finally:
+        sys.setswitchinterval(interval)
+    assert [shared.parse(sentences) for sentences in texts] == expected
+    assert pickle.loads(pickle.dumps(shared)).parse(texts[0]) == expected[0]
+
+
+FORKED = """
+import multiprocessing, sys, torch, softparse
+torch.set_num_threads(2)
+parser = softparse.load(sys.argv[1])
+sentences = [["the", "dog", "sees", "a", "cat"] * 5] * 50
+parser.parse(sentences)
+
+def heads(_):
+    return [parse.heads for parse in parser.parse(sentences)]
+
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert pool.map(heads, range(4)) == [heads(0)] * 4
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_forked_processes(model):
+    """Threads do not survive a fork; whoever waits for them waits for ever."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    command = [sys.executable, "-c", FORKED, str(model)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
+    assert result.returncode == 0, result.stderr

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -71,8 +72,20 @@ class Numbering:
         self.external = external  # rows of the vectors by word, from 1
         self.generated = generated
         self._forms = Forms(vocabulary, external, generated)
+        self._one_at_a_time = threading.Lock()  # forms are added as they come
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_one_at_a_time"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._one_at_a_time = threading.Lock()
 
     def batch(self, sentences: Sequence[Sequence[str]]) -> Batch:
+        with self._one_at_a_time:
+            return self._batch(sentences)
+
+    def _batch(self, sentences: Sequence[Sequence[str]]) -> Batch:
         self._forms.make_room()
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
         places = np.full((len(sentences), int(lengths.max()) + 1), PADDING, np.int64)

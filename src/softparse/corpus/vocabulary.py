@@ -126,7 +126,7 @@ class Vocabulary:
         try:
             table: dict[str, Any] = json.loads(text)
             vocabulary = cls(table["words"], table["counts"], table["characters"], table["labels"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CorpusError(f"{name}: not a vocabulary ({error})") from None
         for names in (vocabulary.words, vocabulary.characters, vocabulary.labels):
             if not isinstance(names, list) or not all(isinstance(entry, str) for entry in names):

@@ -76,6 +76,11 @@ class SoftparseComponent(Pipe):
 
     @property
     def parser(self) -> Parser:
+        if self._process != os.getpid():  # nlp.pipe(n_process=…) has forked: torch's threads are not there any more,
+            import torch  # and it would wait for them for ever
+
+            torch.set_num_threads(1)
+            self._process = os.getpid()
         if self._parser is None:
             from ..parser import load
 
@@ -83,11 +88,6 @@ class SoftparseComponent(Pipe):
                 example = f'nlp.add_pipe("softparse", name="{self.name}", config={{"model": "MODEL"}})'
                 raise ValueError(f"{self.name}: no model; name the folder of one: {example}")
             self._parser = load(self.folder, self.device)
-        if self._process != os.getpid():  # nlp.pipe(n_process=…) has forked: torch's threads are not there any more,
-            import torch  # and it would wait for them for ever
-
-            torch.set_num_threads(1)
-            self._process = os.getpid()
         return self._parser
 
     def __call__(self, doc: Doc) -> Doc:
@@ -103,7 +103,10 @@ class SoftparseComponent(Pipe):
             try:
                 self._annotate(docs)
             except Exception as error:
-                self.get_error_handler()(self.name, self, docs, error)
+                if len(docs) == 1:
+                    self.get_error_handler()(self.name, self, docs, error)
+                else:  # one document's trouble is not that of the others
+                    yield from self.pipe(docs, batch_size=1)
             else:
                 yield from docs
 
@@ -139,6 +142,8 @@ class SoftparseComponent(Pipe):
         # What others have said about some tokens holds.
         starts -= {token.i for token in doc if token.is_sent_start is False}
         starts |= {token.i for token in doc if token.is_sent_start}
+        if self.sentences == "rules":
+            starts |= _further_starts(starts, len(doc))
         _set_starts(doc, starts)
 
     def initialize(self, get_examples: Callable[[], Iterable[Any]], *, nlp: Language | None = None) -> None:
@@ -217,6 +222,16 @@ def _hosts(span: Span, words: Sequence[int]) -> Iterator[tuple[int, int]]:
             yield token.i, host
         else:
             host = token.i
+
+
+def _further_starts(starts: set[int], size: int) -> set[int]:
+    """Starts inside of sentences that never end: the time to parse one grows with the third power of its length."""
+    from ..corpus.plain_text import LONGEST_SENTENCE
+
+    ends = [*sorted(starts)[1:], size]
+    return {
+        place for start, end in zip(sorted(starts), ends, strict=True) for place in range(start, end, LONGEST_SENTENCE)
+    }
 
 
 def _set_starts(doc: Doc, starts: set[int]) -> None:

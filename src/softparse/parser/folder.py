@@ -162,12 +162,14 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Parser:
     except (ConfigurationError, CorpusError) as error:
         raise ModelError(f"{folder}: {error}") from None
     words, vectors = _vectors(folder)
-    parser = Parser(parser_config, vocabulary, words, vectors)
-    _fill(parser, _tensors(folder / WEIGHTS), folder / WEIGHTS)
+    tensors = _tensors(folder / WEIGHTS)
+    _refuse_larger(parser_config, tensors, folder)
     try:
-        metrics = json.loads(_text(folder, METRICS))
-    except json.JSONDecodeError:
-        raise ModelError(f"{folder / METRICS}: not JSON") from None
+        parser = Parser(parser_config, vocabulary, words, vectors)
+    except (RuntimeError, TypeError, MemoryError, OverflowError) as error:
+        raise ModelError(f"{folder / CONFIG}: no network can be made of it ({str(error)[:200]})") from None
+    _fill(parser, tensors, folder / WEIGHTS)
+    metrics = _json(folder, METRICS)
     if not isinstance(metrics, dict):
         raise ModelError(f"{folder / METRICS}: must be an object with names and values")
     try:
@@ -188,10 +190,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         if folder.exists():
             raise ModelError(f"{folder}: is a file, not a model folder; give the folder that `softparse train -o` made")
         raise ModelError(f"{folder}: there is no such model folder; `softparse train … -o {folder}` makes one")
-    try:
-        config = json.loads(_text(folder, CONFIG))
-    except json.JSONDecodeError:
-        raise ModelError(f"{folder / CONFIG}: not JSON; the file is damaged") from None
+    config = _json(folder, CONFIG)
     version = config.get("format") if isinstance(config, dict) else None
     if not isinstance(version, int) or version < 1:
         raise ModelError(f"{folder / CONFIG}: has no format number; this is not a softparse model")
@@ -202,6 +201,14 @@ def read_config(folder: Path) -> dict[str, Any]:
             "Update softparse to use this model"
         )
     return config
+
+
+def _json(folder: Path, name: str) -> Any:
+    text = _text(folder, name)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # of numbers that are too long, and of brackets that are too deep
+        raise ModelError(f"{folder / name}: not JSON; the file is damaged") from None
 
 
 def _text(folder: Path, name: str) -> str:
@@ -233,13 +240,19 @@ def _vectors(folder: Path) -> tuple[list[str], Tensor | None]:
     if not (folder / VECTORS).exists() and not (folder / VECTOR_WORDS).exists():
         return [], None
     vectors = _tensors(folder / VECTORS).get("vectors")
-    try:
-        words = json.loads(_text(folder, VECTOR_WORDS))
-    except json.JSONDecodeError:
-        raise ModelError(f"{folder / VECTOR_WORDS}: not JSON; the file is damaged") from None
+    words = _json(folder, VECTOR_WORDS)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ModelError(f"{folder / VECTOR_WORDS}: must be a list of words")
     if vectors is None or vectors.dim() != 2 or vectors.shape[0] != len(words):
         raise ModelError(f"{folder / VECTORS}: does not belong to {VECTOR_WORDS}")
     return words, vectors
+
+
+def _refuse_larger(config: ParserConfig, tensors: dict[str, Tensor], folder: Path) -> None:
+    """A network that is larger than the weights must not be made: it might be larger than all memory."""
+    encoder, numbers = config.model.encoder, sum(tensor.numel() for tensor in tensors.values())
+    if encoder.layers > len(tensors) or encoder.hidden**2 > numbers:
+        raise ModelError(f"{folder / CONFIG}: asks for a larger network than {WEIGHTS} has weights for")
 
 
 def _fill(parser: Parser, tensors: dict[str, Tensor], path: Path) -> None:

@@ -6,12 +6,12 @@ They are fitted on trees that were not trained on (see `learning.calibration`) a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 CALIBRATION, TEMPERATURE = "calibration", "temperature"
+LOWEST, HIGHEST = 1e-3, 1e3  # beyond that, probabilities say nothing
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Temperatures:
 
 def _checked(name: str, value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and math.isfinite(value) and value > 0):
-        raise ValueError(f"the temperature of {name} must be a number above 0, got {str(value)[:40]!r}")
+    if not (is_number and LOWEST <= value <= HIGHEST):
+        raise ValueError(
+            f"the temperature of {name} must be a number from {LOWEST:g} to {HIGHEST:g}, got {str(value)[:40]!r}"
+        )
     return float(value)

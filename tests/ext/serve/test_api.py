@@ -4,11 +4,17 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 from softparse.corpus.conllu import read_conllu
 from softparse.ext.serve.api_page import api_page
+from softparse.ext.serve.application import create_app
+from softparse.ext.serve.limits import Limits
+from softparse.ext.tokenizing import tokenizer_of
 from tests.ext.serve.conftest import WORDS
 
 SENTENCE = {"tokens": [WORDS]}
@@ -267,3 +273,29 @@ def test_assets_need_no_internet(client, path):
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     foreign = answer.text.replace("http://www.w3.org/2000/svg", "").replace("http://127.0.0.1:8000", "")
     assert not re.search(r"https?:|(src|href)=.?//|@import|url\(", foreign)
+
+
+def test_heads(client):
+    for path in ("/", "/health", "/page.js"):
+        answer = client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+
+
+def test_part_of_another_application(parser, model):
+    outer = FastAPI()
+    outer.mount("/parser", create_app(parser, tokenizer_of(model), "small", Limits(requests=0)))
+    with TestClient(outer) as client:
+        assert client.get("/parser/health").status_code == 200  # also when there is too much to do
+        assert client.get("/parser/info").status_code == 503
+    outer.mount("/other", create_app(parser, tokenizer_of(model)))
+    with TestClient(outer) as client:
+        for page in ("/other/", "/other/docs"):
+            links = re.findall(r'(?:href|src)="([^"#]+)"', client.get(page).text)
+            assert "page.css" in links
+            for link in links:
+                assert client.get(urljoin(f"http://testserver{page}", link)).status_code == 200, link
+
+
+def test_scores_that_are_no_numbers(parser, model, monkeypatch):
+    monkeypatch.setattr(parser, "metrics", {"best": {"dev": {"las": math.nan, "uas": 80.0}}})
+    assert TestClient(create_app(parser, tokenizer_of(model))).get("/info").json()["dev"] == {"uas": 80.0}

@@ -6,13 +6,17 @@ import threading
 import time
 
 import pytest
+from starlette.testclient import TestClient
 
 from softparse.corpus.rule_tokenizer import RuleTokenizer
 from softparse.corpus.sentence import Sentence
+from softparse.ext.serve.application import create_app
 from softparse.ext.serve.batching import Batcher
 from softparse.ext.serve.guard import Guard
 from softparse.ext.serve.limits import Limits, Refusal, in_time
-from softparse.ext.serve.work import Alone
+from softparse.ext.serve.work import Alone, ParseTogether
+from softparse.ext.tokenizing import tokenizer_of
+from softparse.parser.bulk import Options
 from tests.ext.serve.conftest import WORDS
 
 
@@ -27,6 +31,32 @@ def test_a_large_body(limited):
     refused(client.post("/parse", json={"text": "a " * 600}), 413, "1,000 bytes")
     pieces = (b" " * 100 for _ in range(11))  # without a Content-Length
     refused(client.post("/parse", content=pieces, headers={"Content-Type": "application/json"}), 413, "1,000 bytes")
+
+
+def test_a_request_whose_loop_is_gone_does_not_end_the_thread(parser, model, monkeypatch):
+    """Each request of this client has an event loop of its own."""
+    client = TestClient(create_app(parser, tokenizer_of(model), "small", Limits(seconds=0.3)))
+    parse = parser.parse
+    monkeypatch.setattr(parser, "parse", lambda *given, **named: time.sleep(1) or parse(*given, **named))
+    refused(client.post("/parse", json={"tokens": [WORDS]}), 503, "no answer within 0.3 s")
+    time.sleep(1.2)
+    monkeypatch.setattr(parser, "parse", parse)
+    assert client.post("/parse", json={"tokens": [WORDS]}).status_code == 200
+
+
+def test_a_failure_is_that_of_its_own_request(parser):
+    """Together or alone: what is parsed with something that fails is parsed again without it."""
+
+    class Failing:
+        def parse(self, sentences, **options):
+            if any("trouble" in sentence.words for sentence in sentences):
+                raise ZeroDivisionError("trouble")
+            return parser.parse(sentences, **options)
+
+    requests = [[Sentence.from_words(words)] for words in (WORDS, ["trouble"], WORDS)]
+    first, failed, last = ParseTogether(Failing(), Options())(requests)
+    assert first == last
+    assert isinstance(failed, ZeroDivisionError)
 
 
 def test_long_sentences_and_many_words(limited):

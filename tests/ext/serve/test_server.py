@@ -1,5 +1,7 @@
 """A server in a process of its own: many clients at once, and an end that loses nothing."""
 
+import contextlib
+import json
 import random
 import socket
 import subprocess
@@ -66,6 +68,58 @@ def test_stopping_answers_what_was_accepted(model):
     assert "Traceback" not in err
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{server.address}/health")
+
+
+def _sent(server, path="/explore", words=100, **options):
+    """A connection on which a request has been sent."""
+    rows = "".join(f"{word}\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n" for word in range(1, words + 1))
+    body = json.dumps({"conllu": rows + "\n", "kbest": 20}).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    connection = socket.socket()
+    for name, value in options.items():
+        connection.setsockopt(socket.SOL_SOCKET, getattr(socket, name), value)
+    connection.connect(("127.0.0.1", int(server.address.rpartition(":")[2])))
+    connection.sendall(head.encode() + body)
+    return connection
+
+
+def test_silent_connections_make_room(model):
+    """More than there may be: the oldest go, and whoever asks is answered."""
+    server = Server(model, "--seconds", "2")
+    place = "127.0.0.1", int(server.address.rpartition(":")[2])
+    silent = [socket.create_connection(place) for _ in range(400)]
+    assert httpx.get(f"{server.address}/health", timeout=10).status_code == 200
+    slow = socket.create_connection(place)
+    slow.sendall(b"GET /health HTTP/1.1\r\nX: ")  # and no more
+    for connection in [*silent, slow]:
+        connection.settimeout(20)
+        with contextlib.suppress(ConnectionError):
+            assert connection.recv(1) == b""
+    code, _, err = server.end()
+    assert code == 0
+    assert "Traceback" not in err
+
+
+def test_work_for_those_who_have_left_is_not_done(model):
+    server = Server(model, "--batch", "1")
+    for _ in range(40):
+        _sent(server, words=150).close()
+    began = time.monotonic()
+    assert httpx.post(f"{server.address}/parse", json={"tokens": [WORDS]}, timeout=60).status_code == 200
+    waited = time.monotonic() - began
+    began = time.monotonic()
+    _sent(server, words=150).recv(1)
+    assert waited < 20 * (time.monotonic() - began)  # of the forty, a few had begun
+    assert server.end()[0] == 0
+
+
+def test_an_answer_that_nobody_reads_does_not_hold_the_end_up(model):
+    server = Server(model)
+    with _sent(server, words=200, SO_RCVBUF=4096):
+        time.sleep(3)
+        began = time.monotonic()
+        assert server.end(40)[0] == 0
+        assert time.monotonic() - began < 30
 
 
 def test_stopping_at_once(model):

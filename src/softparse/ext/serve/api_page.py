@@ -29,10 +29,10 @@ def api_page(description: dict[str, Any]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<title>{title}: the API</title>\n<link rel="icon" href="/icon.svg">\n'
-        '<link rel="stylesheet" href="/page.css">\n</head>\n<body>\n<main>\n'
+        f'<title>{title}: the API</title>\n<link rel="icon" href="icon.svg">\n'
+        '<link rel="stylesheet" href="page.css">\n</head>\n<body>\n<main>\n'
         f"<h1>{title}: the API</h1>\n<p>{escape(description['info'].get('description', ''))}</p>\n"
-        '<p><a href="/">The page</a> · <a href="/openapi.json">OpenAPI description</a></p>\n'
+        '<p><a href="./">The page</a> · <a href="openapi.json">OpenAPI description</a></p>\n'
         + "\n".join(sections)
         + "\n</main>\n</body>\n</html>\n"
     )

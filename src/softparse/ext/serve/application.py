@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -128,7 +129,8 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
         """The tree of a sentence, the next best ones, and the probabilities of all arcs, drawn."""
         async with in_time(limits):
             sentence = await reader.read(reader.sentence, body)
-            return JSONResponse(await batcher.run(Alone(explorer.explore), (sentence, body.kbest), len(sentence)))
+            words = body.kbest * len(sentence)
+            return JSONResponse(await batcher.run(Alone(explorer.explore), (sentence, body.kbest), words))
 
     @app.post("/draw", response_model=DrawAnswer, responses=REFUSALS)
     async def draw(body: DrawRequest) -> Response:
@@ -138,6 +140,7 @@ def create_app(parser: Parser, tokenizer: Tokenizer, name: str = "model", limits
             item = sentence, body.temperature, body.seed, body.samples
             return JSONResponse(await batcher.run(Alone(explorer.draw), item, len(sentence)))
 
+    @app.head("/health", include_in_schema=False)
     @app.get("/health", response_model=Health)
     async def health(request: Request) -> Response:
         """Whether the server answers, and how many requests it is answering."""
@@ -160,7 +163,7 @@ def _info(parser: Parser, name: str, limits: Limits) -> dict[str, Any]:
         "words": len(parser.vocabulary.words),
         "parameters": sum(parameter.numel() for parameter in parser.network.parameters()),
         "decoding": asdict(parser.config.decoding),
-        "dev": {key: value for key, value in dev.items() if isinstance(value, int | float)},
+        "dev": {key: value for key, value in dev.items() if isinstance(value, int | float) and math.isfinite(value)},
         "limits": asdict(limits),
     }
 
@@ -189,7 +192,7 @@ def _add_page(app: FastAPI) -> None:
     headers = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"}
 
     def add(path: str, file: str, kind: str) -> None:
-        @app.get(path, include_in_schema=False)
+        @app.api_route(path, methods=["GET", "HEAD"], include_in_schema=False)
         async def asset() -> Response:
             return FileResponse(PAGE / file, media_type=kind, headers=headers)
 

@@ -8,6 +8,7 @@ takes larger batches the busier it is.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections import deque
@@ -60,7 +61,7 @@ class Batcher:
                 raise Refusal(503, "the server is being stopped")
             if self._waiting and self._words + job.words > self.limits.waiting_words:
                 raise Refusal(503, f"too much to do: {self._words} words are waiting; try again later")
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, name="parsing", daemon=True)
                 self._thread.start()
             self._waiting.append(job)
@@ -96,7 +97,8 @@ class Batcher:
                 logger.exception("a batch failed")
                 results = [error] * len(batch)
             for job, result in zip(batch, results, strict=True):
-                job.future.get_loop().call_soon_threadsafe(_settle, job.future, result)
+                with contextlib.suppress(RuntimeError):  # the loop of whoever asked is closed
+                    job.future.get_loop().call_soon_threadsafe(_settle, job.future, result)
 
     def _next(self) -> list[Job]:
         """The first job that waits and those like it, as many as fit; none when the queue is closed and empty."""

@@ -37,16 +37,31 @@ class Guard:
                     await self._drop_the_rest(receive)
                 await _refuse(refusal, send)
                 return
-            await self.app(scope, _replayed(body, receive), send)
+            await self._answer(scope, body, receive, send)
         finally:
             self.requests -= 1
+
+    async def _answer(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Run the application, until it is done or nobody is there any more to read its answer."""
+        leaving = asyncio.ensure_future(receive())  # the body is here, so nothing else can come
+        answering = asyncio.ensure_future(self.app(scope, _replayed(body, leaving), send))
+        try:
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                answering.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await answering
+        finally:
+            answering.cancel()
+            leaving.cancel()
 
     async def _admitted(self, scope: Scope, receive: Receive) -> bytes:
         headers = Headers(scope=scope)
         most = self.limits.body_bytes
         too_large = Refusal(413, f"the body of a request may have {most:,} bytes; send the text in several parts")
         # What asks how the server is must be answered above all when it is busy.
-        if self.requests > self.limits.requests and scope["path"] != "/health":
+        path = scope["path"].removeprefix(scope.get("root_path", ""))  # of an application that is part of another
+        if self.requests > self.limits.requests and path != "/health":
             raise Refusal(503, f"{self.limits.requests} requests are being answered; try again later")
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length[:20]) > most:
@@ -87,14 +102,14 @@ async def _body(receive: Receive, most: int, too_large: Refusal) -> bytes:
             return b"".join(parts)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """What comes to the application: the body, and then whatever comes next."""
+def _replayed(body: bytes, leaving: asyncio.Future[Message]) -> Receive:
+    """What comes to the application: the body, and then that the client has left."""
     is_given = False
 
     async def again() -> Message:
         nonlocal is_given
         if is_given:
-            return await receive()
+            return await asyncio.shield(leaving)
         is_given = True
         return {"type": "http.request", "body": body, "more_body": False}
 

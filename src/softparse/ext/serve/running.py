@@ -17,8 +17,11 @@ from ...parser.parsing import Parser
 from ...parser.restriction import Restricted
 from ..tokenizing import tokenizer_of
 from .application import create_app
+from .connections import AT_ONCE, connections
 from .limits import Limits
 from .work import Explorer
+
+WAITING = 1024  # connections that the system keeps until they are taken on
 
 
 def run(
@@ -33,13 +36,14 @@ def run(
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False,
             timeout_graceful_shutdown=2 * int(limits.seconds) + 5,  # for a body to come, and to be answered
+            http=connections(limits), backlog=AT_ONCE,
         )  # fmt: skip
         server = _Server(config)
         # The server has handlers of its own while it runs and, when all is answered, sends itself the signal again.
         # That the process was asked to end is no failure; and a signal that comes before the server runs counts, too.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: setattr(server, "should_exit", True))
-        listening.listen(1024)  # from now on whoever calls is heard, if not yet answered
+        listening.listen(WAITING)  # from now on whoever calls is heard, if not yet answered
         place = listening.getsockname()
         shown = f"[{place[0]}]" if ":" in place[0] else place[0]
         report(f"listening on http://{shown}:{place[1]}/ (API: /docs); Ctrl-C stops")
@@ -49,6 +53,11 @@ def run(
 
 class _Server(uvicorn.Server):
     """Ends at once when it is told a second time, by whichever signal; uvicorn's own does so for Ctrl-C alone."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or []:  # how many are taken on at once is not how many may wait
+            listening.listen(WAITING)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(signal.SIGINT if self.should_exit else sig, frame)

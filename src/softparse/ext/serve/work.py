@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from ...parser.restriction import Restricted
 from ...trees import adjacency
 from .limits import Refusal
 
+logger = logging.getLogger(__name__)
 CANDIDATES, UNLIKELY = 8, 0.0005  # heads that are offered for a word
 
 
@@ -36,8 +38,16 @@ class ParseTogether:
         except CorpusError as error:
             if len(requests) == 1:
                 return [Refusal(422, _told(error, requests[0]))]
-            # What cannot be parsed is one request's own business: each by itself.
-            return [result for request in requests for result in self([request])]
+            return self._by_themselves(requests)
+        except Exception as error:
+            if len(requests) == 1:
+                logger.exception("a request failed")
+                return [error]
+            return self._by_themselves(requests)
+
+    def _by_themselves(self, requests: list[list[Sentence | Restricted]]) -> list[Any]:
+        """What cannot be parsed is one request's own business."""
+        return [result for request in requests for result in self([request])]
 
     def _parse(self, sentences: list[Sentence | Restricted]) -> list[Parse]:
         options = self.options

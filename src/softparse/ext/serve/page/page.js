@@ -75,7 +75,7 @@ function picture(place, drawn, direction) {
 
 async function read() {
   say("Parsing …");
-  const answer = await ask("/sentences", { pasted: $("#pasted").value });
+  const answer = await ask("sentences", { pasted: $("#pasted").value });
   if (!answer.sentences.length) throw new Refused("There is no sentence in it.");
   sentences = answer.sentences.map((sentence) => ({ ...sentence, constraints: [], wanted: [] }));
   list();
@@ -99,7 +99,7 @@ async function show(sentence, constraints = sentence.wanted, word = null) {
   sentence.wanted = constraints;
   let answer;
   try {
-    answer = await ask("/explore", { conllu: sentence.conllu, constraints, kbest: Number($("#kbest").value) });
+    answer = await ask("explore", { conllu: sentence.conllu, constraints, kbest: Number($("#kbest").value) });
   } catch (error) {
     if (sentence.wanted === constraints) sentence.wanted = sentence.constraints; // nothing further is on its way
     throw error;
@@ -133,7 +133,7 @@ async function draw() {
   const temperature = Number((10 ** Number($("#temperature").value)).toPrecision(2));
   $("#temperature-shown").textContent = temperature;
   $("#temperature").setAttribute("aria-valuetext", String(temperature));
-  const answer = await ask("/draw", { conllu: current.conllu, constraints: current.constraints, temperature, seed });
+  const answer = await ask("draw", { conllu: current.conllu, constraints: current.constraints, temperature, seed });
   picture($("#relaxed"), answer.relaxed, shown.direction);
   picture($("#hard"), answer.hard, shown.direction);
   $("#samples").replaceChildren(...answer.samples.map((tree) => withProbability(tree, shown.direction)));
@@ -271,7 +271,7 @@ async function saveAll() {
         sentence.constraints.map((constraint) => ({ ...constraint, sentence: place + 1 })),
       ),
     };
-    texts.push(await ask("/parse", body, { Accept: "text/x-conllu" }));
+    texts.push(await ask("parse", body, { Accept: "text/x-conllu" }));
   }
   save(texts.join(""), "trees.conllu", "text/plain");
 }
@@ -309,7 +309,7 @@ document.querySelectorAll("[data-download]").forEach((button) => {
   button.addEventListener("click", () => save(shown[button.dataset.download], file, kind));
 });
 
-fetch("/info")
+fetch("info")
   .then((response) => response.json())
   .then((info) => {
     $("#model").textContent = info.model;
