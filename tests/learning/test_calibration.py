@@ -170,7 +170,9 @@ def test_damaged_temperatures(trained, tmp_path):
     for value in (0, -1, "warm", None, True, float("nan"), float("inf")):
         metrics["calibration"] = {"temperature": {"arcs": value}}
         (place / "metrics.json").write_text(json.dumps(metrics))
-        with pytest.raises(ModelError, match=r"metrics\.json: the temperature of arcs must be a number above 0, got"):
+        with pytest.raises(
+            ModelError, match=r"metrics\.json: the temperature of arcs must be a number from 0.001 to 1000, got"
+        ):
             softparse.load(place)
     for damaged in ({**metrics, "calibration": [1]}, {**metrics, "calibration": {"temperature": 2}}, [metrics]):
         (place / "metrics.json").write_text(json.dumps(damaged))

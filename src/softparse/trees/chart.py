@@ -40,6 +40,11 @@ def widened(tensor: Tensor) -> Tensor:
     return tensor if tensor.device.type == "mps" else tensor.double()
 
 
+def in_order(terms: Tensor) -> Tensor:
+    """The sum over the last dimension, from left to right: zeros at the end change nothing, not even in rounding."""
+    return terms.cumsum(-1)[..., -1] if terms.shape[-1] else terms.sum(-1)
+
+
 def arc_weights(scores: Tensor, lengths: Tensor, scale: float = 1.0) -> tuple[Tensor, Tensor]:
     """Weights in float64, -inf wherever no arc can be, less the best weight of each word; and the sum of those, [B].
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torch
@@ -11,41 +11,15 @@ from torch import Tensor
 from torch.distributions import Distribution, register_kl
 
 from . import arguments
-from .chart import arc_weights, widened
+from .caching import Caching, cached
+from .chart import arc_weights, in_order, widened
 from .noise import sample_noise
 from .shapes import adjacency, is_tree, log_number_of_trees
 
 NEGLIGIBLE = 1e-14  # a marginal of non-projective trees that is perhaps a rounding error
 
 
-class cached:
-    """A property computed once, with its gradient, as in `torch.distributions`.
-
-    It is not kept in inference mode, whose tensors can be part of no gradient later, unless the scores are such, too.
-    """
-
-    def __init__(self, function: Callable[[Any], Any]):
-        self.function = function
-        self.__doc__ = function.__doc__
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self
-        instance._refuse_changed_scores()
-        has_gradients = torch.compiler.is_compiling() or not torch.is_inference_mode_enabled()
-        with torch.set_grad_enabled(has_gradients):
-            value = self.function(instance)
-        if has_gradients or instance.scores.is_inference():
-            setattr(instance, self.function.__name__, value)
-        return value
-
-
-def in_order(terms: Tensor) -> Tensor:
-    """The sum over the last dimension, from left to right: zeros at the end change nothing, not even in rounding."""
-    return terms.cumsum(-1)[..., -1] if terms.shape[-1] else terms.sum(-1)
-
-
-class TreeDistribution(Distribution):
+class TreeDistribution(Caching, Distribution):
     """A distribution over dependency trees with independent arc scores; see the two subclasses.
 
     Trees are heads [..., B, n + 1]: `heads[b, m]` is the head of word m, and -1 at position 0 and beyond the sentence.
@@ -90,25 +64,6 @@ class TreeDistribution(Distribution):
                 raise arguments.no_tree(
                     self.scores, self.lengths, int(missing.int().argmax()), kind.strip() or "rooted", cause
                 )
-
-    def _version_now(self) -> int:
-        """The number of times that the scores were changed in place, where torch counts them."""
-        is_counted = not torch.compiler.is_compiling() and not self.scores.is_inference()
-        return self.scores._version if is_counted and not arguments.is_transformed(self.scores) else 0
-
-    def _refuse_changed_scores(self) -> None:
-        if self._version_now() != self._version:
-            raise RuntimeError("the scores were changed in place after this distribution was made; make it anew")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is cached: it is made again, and its gradients cannot be copied."""
-        is_cached = {name: isinstance(getattr(type(self), name, None), cached) for name in self.__dict__}
-        kept = {name: value for name, value in self.__dict__.items() if not is_cached[name]}
-        return kept | {"_version": 0}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._version = self._version_now()
 
     def __repr__(self) -> str:
         batch, size, _ = self.scores.shape
