@@ -85,6 +85,20 @@ def test_scores_that_change_under_a_distribution(kind, scores):
     kind(scores).log_prob(tree)
 
 
+def test_scores_that_were_changed_before_may_be_used_anywhere(scores):
+    """Where versions are not counted, they are not compared."""
+    scores.mul_(1.0)
+    trees = ProjectiveTrees(scores)
+    expected = ProjectiveTrees(scores.clone()).entropy()
+    compiled = torch.compile(lambda: trees.entropy(), backend="eager")
+    torch.testing.assert_close(compiled(), expected)
+    with torch.autograd.forward_ad.dual_level():
+        torch.testing.assert_close(ProjectiveTrees(scores).log_partition, trees.log_partition)
+    with torch.inference_mode():
+        torch.testing.assert_close(ProjectiveTrees(scores).entropy(), expected)
+    torch.testing.assert_close(copy.deepcopy(trees).entropy(), expected)
+
+
 def test_the_owner_of_a_relaxed_tree_may_change_it(scores):
     scores.requires_grad_()
     tree = relaxed_parse(scores)

@@ -116,7 +116,7 @@ def _blocks(text: bool, kind: str | None, inputs: Sequence[str], model: str, *ar
 
 
 def _watched(windows: Iterable[list[Sentence]]) -> Iterator[list[Sentence]]:
-    """The same; at the end of the first ones it is told if they look like running text."""
+    """The same; at the end it is told if the first ones look like running text."""
     from ..corpus.raw_survey import tokenisation_doubt
 
     counts: Counter[str] = Counter()

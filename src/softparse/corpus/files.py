@@ -64,8 +64,8 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
 
 
 def is_same(one: str | Path, other: str | Path) -> bool:
-    """Whether both names are of one file that is there."""
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+    """Whether both names are of one file that is there; a terminal, which may well be both ends, is none."""
+    return os.path.isfile(one) and os.path.isfile(other) and os.path.samefile(one, other)
 
 
 @contextlib.contextmanager

@@ -37,22 +37,22 @@ class Caching:
     """Something with `scores` and cached results of them."""
 
     scores: Tensor
-    _version: int
+    _version: int | None
 
-    def _version_now(self) -> int:
-        """The number of times that the scores were changed in place, where torch counts them."""
+    def _version_now(self) -> int | None:
+        """The number of times that the scores were changed in place; None where torch does not count them."""
         is_counted = not torch.compiler.is_compiling() and not self.scores.is_inference()
-        return self.scores._version if is_counted and not arguments.is_transformed(self.scores) else 0
+        return self.scores._version if is_counted and not arguments.is_transformed(self.scores) else None
 
     def _refuse_changed_scores(self) -> None:
-        if self._version_now() != self._version:
+        now = self._version_now()
+        if now is not None and self._version is not None and now != self._version:
             raise RuntimeError("the scores were changed in place after this distribution was made; make it anew")
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is cached: it is made again, and its gradients cannot be copied."""
         is_cached = {name: isinstance(getattr(type(self), name, None), cached) for name in self.__dict__}
-        kept = {name: value for name, value in self.__dict__.items() if not is_cached[name]}
-        return kept | {"_version": 0}
+        return {name: value for name, value in self.__dict__.items() if not is_cached[name]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
