@@ -84,9 +84,7 @@ def paired_bootstrap(
     gains, sizes = (second - first)[is_scored], sizes[is_scored]
     difference = 100 * gains.sum() / sizes.sum()
     drawn = 100 * _draw(gains, sizes, draws, seed)
-    low, high = numpy.quantile(drawn, (0.025, 0.975))
-    further = int((numpy.abs(drawn - difference) >= abs(difference) - ROUNDING).sum())
-    return Difference(float(difference), float(low), float(high), (1 + further) / (1 + draws), draws)
+    return _difference(float(difference), drawn)
 
 
 def bootstrap_over_runs(
@@ -121,9 +119,14 @@ def bootstrap_over_runs(
         chosen = generator.integers(len(runs), size=(draws, len(runs)))
         drawn += sign * (runs[chosen].mean(1) - runs.mean()) * numpy.sqrt(len(runs) / (len(runs) - 1))
     drawn *= 100
+    return _difference(float(difference), drawn)
+
+
+def _difference(difference: float, drawn: NDArray) -> Difference:
+    """The observed one, with what the draws say about it."""
     low, high = numpy.quantile(drawn, (0.025, 0.975))
     further = int((numpy.abs(drawn - difference) >= abs(difference) - ROUNDING).sum())
-    return Difference(float(difference), float(low), float(high), (1 + further) / (1 + draws), draws)
+    return Difference(difference, float(low), float(high), (1 + further) / (1 + len(drawn)), len(drawn))
 
 
 def _draw(gains: NDArray, sizes: NDArray, draws: int, seed: int) -> NDArray:
