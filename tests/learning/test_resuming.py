@@ -109,6 +109,34 @@ def test_a_complete_run_is_not_resumed_with_other_settings(treebanks, output):
 
 
 @pytest.mark.skipif(locks.fcntl is None, reason="this system has no locks on files")
+def test_a_lock_on_a_file_that_was_deleted_is_none(tmp_path, monkeypatch):
+    """One process opens the file, another one deletes it and lets go, and the first locks what it has opened."""
+    path = tmp_path / "m.resume" / "lock"
+    flock = locks.fcntl.flock
+
+    def late(file, how):
+        monkeypatch.setattr(locks.fcntl, "flock", flock)
+        path.unlink()
+        path.parent.rmdir()
+        flock(file, how)
+
+    monkeypatch.setattr(locks.fcntl, "flock", late)
+    with locks.locked(path), pytest.raises(locks.Taken), locks.locked(path):
+        raise AssertionError
+
+
+@pytest.mark.skipif(locks.fcntl is None, reason="this system has no locks on files")
+def test_the_lock_stays_until_the_run_lets_go(tmp_path):
+    with state.alone(tmp_path / "m"):
+        state.begin(tmp_path / "m")
+        state.discard(tmp_path / "m")
+        assert not state.is_open(tmp_path / "m")
+        with pytest.raises(ModelError, match="another process"), state.alone(tmp_path / "m"):
+            raise AssertionError
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(locks.fcntl is None, reason="this system has no locks on files")
 @pytest.mark.parametrize("resume", [True, False])
 def test_two_runs_cannot_have_one_name_at_a_time(treebanks, tmp_path, resume):
     config = small(treebanks, tmp_path / "model", "train.epochs=1")

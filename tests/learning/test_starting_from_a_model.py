@@ -9,6 +9,7 @@ from softparse.configuration import ConfigurationError
 from softparse.corpus.problems import CorpusError
 from softparse.learning.config import configure
 from softparse.learning.loop import Interrupted
+from softparse.learning.observer import Observer
 from softparse.learning.training import train
 from softparse.parser import ModelError
 from tests.learning.runs import StopAt, small
@@ -57,6 +58,23 @@ def test_vectors_of_another_dimension(treebanks, model, tmp_path):
     train(small(treebanks, tmp_path / "other", "train.epochs=1", vectors=str(tmp_path / "3.vec")))
     with pytest.raises(CorpusError, match=r"5\.vec: vectors of 5 numbers, but .* with vectors of 3 numbers"):
         train(from_model(treebanks, tmp_path / "other", vectors=str(tmp_path / "5.vec")))
+
+
+@pytest.mark.parametrize("kept", ["root", ""])
+def test_labels_of_the_model_can_be_predicted(treebanks, model, tmp_path, kept):
+    """Those that the new trees do not have are no labels that training never sees."""
+    lines = (line.split("\t") for line in (treebanks / "train.conllu").read_text().splitlines())
+    few = [
+        "\t".join([*row[:7], row[7] if row[7] == kept else "_", *row[8:]]) if len(row) > 1 else row[0] for row in lines
+    ]
+    (tmp_path / "few.conllu").write_text("\n".join(few) + "\n\n")
+    warnings = []
+    observer = Observer()
+    observer.warn = warnings.append
+    files = {"train": [str(tmp_path / "few.conllu")], "dev": [str(treebanks / "dev.conllu")]}
+    parser = train(from_model(treebanks, model, **files), observer=observer)
+    assert parser.vocabulary.labels == softparse.load(model).vocabulary.labels
+    assert not warnings
 
 
 def test_a_model_trained_on_in_its_place_is_resumed(treebanks, model, tmp_path):

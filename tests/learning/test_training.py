@@ -249,9 +249,11 @@ def test_without_dev_the_last_epoch_is_kept(treebanks, tmp_path):
     assert "dev" not in parser.metrics["best"]
 
 
-def test_patience(treebanks):
-    parser = train(small(treebanks, "", "train.epochs=40", "train.patience=2", "train.learning_rate=0"))
+def test_patience(treebanks, tmp_path):
+    output = tmp_path / "model"
+    parser = train(small(treebanks, output, "train.epochs=40", "train.patience=2", "train.learning_rate=0"))
     assert parser.metrics["best"]["epoch"] == 1  # nothing can get better
+    assert len((output / "metrics.jsonl").read_text().splitlines()) == 3
 
 
 def test_dev_without_labels(treebanks, tmp_path):

@@ -72,7 +72,7 @@ class ObjectiveConfig:
     noise: str = choice("gumbel", "sum-of-gamma", "none")
     samples: int = at_least(1, 1)
     temperature: float = at_least(1.0, 1e-3)
-    last_temperature: float = at_least(0.0, 0.0)  # reached in the last epoch with raw text; 0 is no change
+    last_temperature: float = at_least(0.0, 0.0)  # reached in the last epoch planned with raw text; 0 is no change
 
     @property
     def is_generative(self) -> bool:
@@ -163,7 +163,7 @@ class Autoencoder:
 
     def __init__(self, config: ObjectiveConfig, generative: Generative, prior: Prior | None, until: int):
         self.config, self.generative, self.prior = config, generative, prior
-        self.until = until  # the number of epochs after which there is no raw text any more
+        self.until = until  # the number of epochs after which no raw text is planned
 
     def labelled(self, reading: Reading, epoch: int) -> Terms:
         """Terms of sentences with whole trees."""

@@ -128,8 +128,8 @@ class Loop:
         saved_at = time.monotonic()
         while progress.epoch < self.config.epochs and not self._has_lost_patience():
             updates = self.updates(progress.epoch)
-            if self.unlabelled and self.unlabelled.is_over(progress.epoch):
-                self.network.words.rate = self.dropout_rate  # again that of trees alone
+            if self.unlabelled:
+                self.network.words.rate = self.unlabelled.dropout_rate(self.gold, progress.epoch, self.dropout_rate)
             while progress.position < len(updates):
                 self.step(updates[progress.position], progress.epoch + progress.position / len(updates))
                 progress.position += 1

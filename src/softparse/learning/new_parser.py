@@ -25,19 +25,19 @@ def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
     vocabulary = of_trees = Vocabulary.of(counted, labels, config.model.words.least_count)
     if config.data.vocabulary == "all":
         vocabulary = known_words(config, found, of_trees)
-    if found.train and not vocabulary.labels:
-        observer.warn("the training trees have no labels; the parser will predict heads, and _ as every label")
-    if vocabulary.labels:
-        _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in labels}, observer)
     start = _start(config)
     if start is not None:
         vocabulary = start.vocabulary.extended(vocabulary)
         found.counts["init"] = f"{config.data.init} (its network, in place of the preset's)"
+    if found.train and not vocabulary.labels:
+        observer.warn("the training trees have no labels; the parser will predict heads, and _ as every label")
+    if vocabulary.labels:
+        _warn_of_unknown_labels(found.dev, {split_label(label)[0] for label in vocabulary.labels}, observer)
     forms = {form for tree in found.train for form in tree.words}
     forms.update(form for sentence in found.dev for form in sentence.words)
     words, vectors = _vectors(config, forms, found, start, observer)
     parser = Parser(ParserConfig(config.model, config.decoding), vocabulary, words, vectors)
-    parser.network.words.drop_by(_rate(config, len(found.train)), _counts(vocabulary, of_trees))
+    parser.network.words.count(_counts(vocabulary, of_trees))
     if start is not None:
         copy_weights(start.network, parser.network, config.data.init)
     return parser
@@ -49,12 +49,6 @@ def known_words(config: Config, found: Data, vocabulary: Vocabulary) -> Vocabula
         return vocabulary
     counts, letters = found.raw.counts, found.raw.letters
     return vocabulary.with_raw(counts, letters, config.data.raw_least_count, config.data.raw_most_words)
-
-
-def _rate(config: Config, trees: int) -> float:
-    objective, alone = config.objective, config.model.words.dropout_rate
-    learns_from_raw = objective.is_generative or objective.needs_raw
-    return objective.dropout_rate_for(trees, alone) if learns_from_raw else alone
 
 
 def _counts(vocabulary: Vocabulary, of_trees: Vocabulary) -> list[int]:

@@ -8,6 +8,7 @@ are as many updates, or more where that run takes its raw sentences in larger ba
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import tempfile
@@ -21,7 +22,7 @@ import numpy as np
 
 from ..configuration import as_json
 from ..corpus.conllu import read, read_all, write
-from ..corpus.files import replacing
+from ..corpus.files import can_be_read_again, replacing
 from ..corpus.problems import CorpusError
 from ..corpus.sentence import Sentence
 from ..parser import Parser
@@ -30,7 +31,7 @@ from .config import Config
 from .distributed import Group
 
 FEWEST_WORDS = 2  # a single word is always certain
-CERTAINTY, FIRST_STEP = "certainty", "first_step"
+CERTAINTY, FIRST_STEP, PARSED = "certainty", "first_step", "parsed.conllu"
 
 # A run, which may replace what is there under its name, and whose model says more of itself than that run knows.
 Run = Callable[[Config, bool, Mapping[str, Any]], Parser]
@@ -44,21 +45,23 @@ def first_step(output: str | Path) -> Path:
 def two_steps(config: Config, run: Run, group: Group, resume: bool, raw: Callable[[], list[str]]) -> Parser:
     """Both steps. `run` trains; what is finished already is not done again if this is to `resume`; `raw` says which
     files have the raw sentences."""
+    for path in (*config.data.train, *config.data.dev):
+        if not can_be_read_again(path):
+            raise CorpusError(f"{path}: self-training reads trees in both of its steps, so they must be in a file")
     if config.data.output:
-        return _two_steps(config, Path(config.data.output), run, group.by_first, resume, raw)
+        return _two_steps(config, Path(config.data.output), run, group, resume, raw)
     temporary = group.by_first(tempfile.mkdtemp)
     try:
-        return _two_steps(config, Path(temporary) / "model", run, group.by_first, resume, raw)
+        return _two_steps(config, Path(temporary) / "model", run, group, resume, raw)
     finally:
         if group.is_first:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _two_steps(
-    config: Config, place: Path, run: Run, by_first: Callable[[Callable[[], None]], None], resume: bool,
-    raw: Callable[[], list[str]],
-) -> Parser:  # fmt: skip
-    first, parsed = first_step(place), place.with_name(f"{place.name}.parsed.conllu")
+    config: Config, place: Path, run: Run, group: Group, resume: bool, raw: Callable[[], list[str]]
+) -> Parser:
+    first, parsed = first_step(place), state.place(place) / PARSED
     epochs = max(1, round(config.train.epochs * 2 / 3))
 
     def forget() -> None:
@@ -74,24 +77,36 @@ def _two_steps(
         objective=replace(config.objective, labelled=0.0, raw=0.0, teacher=0.0),
     )
     if not resume:
-        by_first(forget)
-    parser = run(replace(supervised, data=replace(config.data, output=str(first))), False, {})
+        group.by_first(forget)
+    with _taken_back_unless_begun(place if group.is_first and not resume else None):
+        parser = run(replace(supervised, data=replace(config.data, output=str(first))), False, {})
 
     def parse() -> None:
         if not (resume and parsed.exists()):
             parse_raw(parser, replace(config, data=replace(config.data, raw=raw())), parsed)
 
-    by_first(parse)
+    group.by_first(parse)
     both = {"settings": json.loads(as_json(config)), FIRST_STEP: {"seconds": _seconds(first)}}
     second = run(replace(supervised, data=replace(config.data, parsed=[str(parsed)])), True, both)
 
     def clean() -> None:
-        parsed.unlink(missing_ok=True)
+        state.discard(place)
         if first.exists():  # a folder half deleted would be taken for something else
             shutil.rmtree(first.rename(first.with_name(f".{first.name}.old")), ignore_errors=True)
 
-    by_first(clean)
+    group.by_first(clean)
     return second
+
+
+@contextlib.contextmanager
+def _taken_back_unless_begun(place: Path | None) -> Iterator[None]:
+    """A first step that fails before it has a state leaves what was there, and no sign of a run."""
+    try:
+        yield
+    except Exception:
+        if place is not None and not state.is_open(first_step(place)):
+            state.take_back(place)
+        raise
 
 
 def _seconds(model: Path) -> float:
@@ -103,6 +118,7 @@ def _seconds(model: Path) -> float:
 def parse_raw(parser: Parser, config: Config, path: Path) -> None:
     """Write the raw sentences whose trees the parser is most certain of, each with its mean probability of an arc."""
     certainties = []
+    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as every:
         for text, certainty in _parses(parser, config):
             every.write(text)

@@ -115,7 +115,12 @@ def _compared(names: list[str], saved: dict[str, Any], now: dict[str, Any]) -> s
 
 
 def discard(output: str | Path) -> None:
-    shutil.rmtree(place(output), ignore_errors=True)
+    """All but the lock, which keeps others out as long as it is there."""
+    with contextlib.suppress(OSError):
+        for path in place(output).iterdir():
+            if path.name != LOCK:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        place(output).rmdir()
 
 
 def _text(config: Config) -> str:

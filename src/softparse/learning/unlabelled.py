@@ -30,8 +30,12 @@ class Unlabelled:
         starts = [(self.config.raw, self.config.raw_from), (self.config.teacher, self.config.teacher_from)]
         return min(first for weight, first in starts if weight > 0) - 1
 
-    def is_over(self, epoch: int) -> bool:
-        return epoch >= self.until
+    def has_raw_text(self, epoch: int) -> bool:
+        return self.raw is not None and self.first <= epoch < self.until
+
+    def dropout_rate(self, trees: int, epoch: int, alone: float) -> float:
+        """The rate that words are dropped by in an epoch, with so many trees; it is `alone` with trees alone."""
+        return self.config.dropout_rate_for(trees, alone) if self.has_raw_text(epoch) else alone
 
     def prolong(self, epoch: int, since_best: int) -> None:
         """After an epoch (from 0): where raw text would end here while it still helps, it stays for another one."""
@@ -40,7 +44,7 @@ class Unlabelled:
 
     def updates(self, batches: list[list[int]], lengths: Sequence[int], epoch: int) -> list[Update]:
         """Those of an epoch with these batches of trees."""
-        if self.raw is None or epoch < self.first or self.is_over(epoch):
+        if self.raw is None or not self.has_raw_text(epoch):
             return [Update(trees=batch) for batch in batches]
         raw = self.raw.epoch(epoch - self.first)
         generator = np.random.default_rng([self.seed, epoch, 2])

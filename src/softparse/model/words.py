@@ -58,9 +58,9 @@ class WordRepresentation(nn.Module):
             self.characters = CharacterEncoder(config.characters, len(vocabulary.characters))
             self.dimension += self.characters.dimension
 
-    def drop_by(self, rate: float, counts: Sequence[int]) -> None:
-        """Another rate to drop words by, and counts other than the vocabulary's."""
-        self.rate, self.counts = rate, torch.tensor(counts, dtype=torch.float32, device=self.counts.device)
+    def count(self, counts: Sequence[int]) -> None:
+        """Other counts to drop words by than the vocabulary's."""
+        self.counts = torch.tensor(counts, dtype=torch.float32, device=self.counts.device)
 
     def forward(self, batch: Batch) -> Tensor:
         words, external = batch.words, batch.external
