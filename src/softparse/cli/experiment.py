@@ -56,13 +56,13 @@ def one(row, setting, seed, data, work, results) -> None:
     """One run of a row, in this process."""
     from ..corpus.locks import Taken
     from ..experiment.grid import ELSEWHERE
-    from ..experiment.rows import Task, read_row
+    from ..experiment.rows import Task, read_row, row_path
     from ..experiment.run import run as run_one
     from ..learning.loop import Interrupted
     from .train import Screen
 
     try:
-        click.echo(run_one(Task(row, read_row(row)[0], setting, seed), data, work, results, Screen()))
+        click.echo(run_one(Task(row_path(row), read_row(row)[0], setting, seed), data, work, results, Screen()))
     except Taken:
         click.echo("another process is at this run", err=True)
         sys.exit(ELSEWHERE)

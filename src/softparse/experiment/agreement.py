@@ -14,6 +14,8 @@ from .rows import Row, Task
 from .tables import Result, cells
 
 OPTIONS = ("raw", "vectors", "trees", "peer")  # of a row, which its configuration does not tell
+# Settings of a result that say nothing about how it was made, or that its options and checksums tell.
+NOT_TOLD = {"train": ("seed", "threads", "device"), "data": ("train", "dev", "raw", "output", "vectors")}
 SHOWN = 5
 
 
@@ -63,11 +65,10 @@ def contradictions(one: Any, other: Any, prefix: str = "") -> list[str]:
 
 def _told(result: Result) -> dict[str, Any]:
     """What a result says about how it was made, without its seed and machine."""
-    config = {name: value for name, value in result.get("config", {}).items() if name != "data"}
-    if "train" in config:
-        config["train"] = {
-            name: value for name, value in config["train"].items() if name not in ("seed", "threads", "device")
-        }
+    config = dict(result.get("config", {}))
+    for table, names in NOT_TOLD.items():
+        if table in config:
+            config[table] = {name: value for name, value in config[table].items() if name not in names}
     options = {name: value for name, value in result["options"].items() if name in OPTIONS}
     return {"options": options, "config": config, "checksums": result["data"]}
 

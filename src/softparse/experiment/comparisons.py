@@ -29,12 +29,6 @@ class Versus:
     comparison: Comparison
     over_runs: Comparison | None  # where runs are drawn too; it takes several of each
 
-    @property
-    def is_better(self) -> bool:
-        """In both measures, and not by chance."""
-        measures = self.comparison.uas, self.comparison.las
-        return all(measure.difference > 0 and measure.p < 0.05 for measure in measures)
-
 
 def versus(results: Sequence[Result], part: str = "test", draws: int = DRAWS) -> list[Versus]:
     """Every row against those that its file names under `against`, where both have results."""

@@ -15,6 +15,7 @@ peer = ""                            # another parser, which the script of this 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +44,7 @@ class Row:
 class Task:
     """One run of a row."""
 
-    path: Path  # of the row's file
+    path: Path  # of the row's file, absolute: its folders tell the table and where its settings are
     row: Row
     setting: str
     seed: int
@@ -77,10 +78,15 @@ def _refuse_unknown(path: Path, name: str, given: Iterable[str], known: Sequence
             raise ConfigurationError(f"{path}: {name} names {each!r}, but there are only {', '.join(known)}")
 
 
+def row_path(path: str | Path) -> Path:
+    """With the names of all its folders, wherever one is; links keep the names they have."""
+    return Path(os.path.abspath(path))
+
+
 def rows_in(paths: Sequence[str | Path]) -> list[Path]:
     """Files of rows, in folders too, in the order of their names."""
     found: list[Path] = []
-    for path in map(Path, paths):
+    for path in map(row_path, paths):
         found += sorted(path.glob("*.toml")) if path.is_dir() else [path]
     if not found:
         raise ConfigurationError(f"{', '.join(map(str, paths))}: no experiment in it")

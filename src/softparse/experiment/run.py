@@ -171,6 +171,8 @@ def configuration(task: Task, files: Files, setting: Path, work: Path, place: Pa
         "dev": [str(files.dev)],
         "output": str(place / "model"),
     }
+    if row.raw and not files.raw:
+        raise ConfigurationError(f"{setting}: names no raw text, which this row needs")
     if row.raw:
         data["raw"] = [str(path) for path in files.raw]
     if row.vectors:
