@@ -45,8 +45,8 @@ def test_words_that_meet_are_close(tmp_path, text, algorithm):
     unit = dict(zip(found.words, found.matrix / np.linalg.norm(found.matrix, axis=1, keepdims=True), strict=True))
     assert unit["hund"] @ unit["katt"] > unit["hund"] @ unit["röd"] + 0.1
     assert messages[0] == "12002 words, 10 different ones seen at least 2 times"
-    assert messages[1:6] == [f"epoch {epoch} of 5" for epoch in range(1, 6)]
-    assert messages[6].endswith("10 vectors of 20 numbers")
+    assert messages[1:-1] == [f"epoch {epoch} of 30" for epoch in range(1, 31)]  # so little text needs many
+    assert messages[-1].endswith("10 vectors of 20 numbers")
 
 
 @pytest.mark.parametrize("algorithm", ["skip-gram", "subword"])

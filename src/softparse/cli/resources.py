@@ -66,7 +66,7 @@ def get_vectors(code: str, output: str) -> None:
 @click.argument("raw", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="FILE", help="Packed if it ends in .gz.")
 @click.option("--dimension", type=click.IntRange(1), default=100, show_default=True)
-@click.option("--epochs", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), show_default="5 to 30, the more the shorter the text is")
 @click.option("--window", type=click.IntRange(1), default=5, show_default=True)
 @click.option("--min-count", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--algorithm", type=click.Choice(["skip-gram", "subword"]), default="skip-gram", show_default=True)

@@ -16,6 +16,7 @@ from ..corpus.problems import CorpusError
 from ..corpus.vectors import Vectors, is_writable, write_vectors
 
 ALGORITHMS = ("skip-gram", "subword")
+FEWEST_EPOCHS, MOST_EPOCHS, ENOUGH_WORDS = 5, 30, 10_000_000
 BUCKETS = 200_000  # for subwords; gensim's two million would take 800 MB for texts that are small
 
 
@@ -24,7 +25,7 @@ def train_vectors(
     output: str | Path,
     *,
     dimension: int = 100,
-    epochs: int = 5,
+    epochs: int | None = None,
     window: int = 5,
     min_count: int = 2,
     algorithm: str = "skip-gram",
@@ -38,7 +39,8 @@ def train_vectors(
 
     "skip-gram" learns a vector for each word seen at least `min_count` times; "subword" (fastText) builds them from
     character n-grams, so it also has vectors for the words in `also` that the text does not have, such as those of a
-    treebank. With one worker the result depends on nothing but the texts and the arguments.
+    treebank. With one worker the result depends on nothing but the texts and the arguments. Unless `epochs` are given,
+    short texts are gone through more often (see `epochs_for`).
     """
     models = _import_gensim()
     if algorithm not in ALGORITHMS:
@@ -46,7 +48,7 @@ def train_vectors(
     if also and algorithm != "subword":
         raise CorpusError(f"{algorithm} has no vectors for words it has not seen; use the algorithm subword")
     texts = _Texts(paths, lower)
-    common: dict[str, Any] = {"vector_size": dimension, "window": window, "min_count": min_count, "epochs": epochs}
+    common: dict[str, Any] = {"vector_size": dimension, "window": window, "min_count": min_count}
     common |= {"sg": 1, "seed": seed, "workers": workers, "hashfxn": _stable_hash}
     model = models.FastText(bucket=BUCKETS, **common) if algorithm == "subword" else models.Word2Vec(**common)
     model.build_vocab(texts)
@@ -54,6 +56,7 @@ def train_vectors(
     known: dict[str, int] = model.wv.key_to_index
     if not known:
         raise CorpusError(f"no word occurs {min_count} times; give more text or a lower min_count")
+    epochs = epochs or epochs_for(model.corpus_total_words)
     report(f"{model.corpus_total_words} words, {len(known)} different ones seen at least {min_count} times")
     model.train(texts, total_examples=model.corpus_count, epochs=epochs, callbacks=[_Progress(epochs, report)])
     texts.check()
@@ -63,6 +66,15 @@ def train_vectors(
     write_vectors(output, words, matrix)
     report(f"{output}: {len(words)} vectors of {dimension} numbers")
     return Vectors(words, matrix)
+
+
+def epochs_for(words: int) -> int:
+    """Vectors of few words move little in an epoch: after five through 300 000 words all still point the same way.
+
+    >>> [epochs_for(words) for words in (10_000, 300_000, 1_000_000, 100_000_000)]
+    [30, 30, 10, 5]
+    """
+    return max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(ENOUGH_WORDS / max(1, words))))
 
 
 def _import_gensim() -> Any:
