@@ -1,5 +1,6 @@
 """Grids of runs on a small language: settings, rows, results that are not made twice, and tables."""
 
+import gzip
 import hashlib
 import json
 import shutil
@@ -205,6 +206,25 @@ def test_a_setting_without_test(place):
     outcome = CliRunner().invoke(main, command(place, "experiment", "run", str(place / "table" / "1-plain.toml")))
     assert "small.toml: names no files under test, which 1-plain.toml needs" in outcome.stderr
     assert not (place / "work" / "runs" / "table" / "1-plain" / "small-1" / "model").exists()
+
+
+def test_a_model_of_other_vectors_is_not_taken_for_this_ones(place):
+    """Vectors that are trained differ with what trains them."""
+    row = place / "table" / "4-vectors.toml"
+    row.write_text((place / "table" / "3-some.toml").read_text() + "vectors = true\n")
+    prepare(place / "settings" / "small.toml", place / "data", place / "work" / "settings" / "small")
+    path = place / "results" / "table" / "4-vectors" / "small-1.json"
+    found = []
+    for numbers in ("1 2", "2 -1"):
+        vectors = f"the {numbers}\ndog 3 0\n"
+        with gzip.open(place / "work" / "settings" / "small" / "words.vec.gz", "wt") as file:
+            file.write(vectors)
+        assert CliRunner().invoke(main, command(place, "experiment", "run", str(row))).exit_code == 0
+        found.append(json.loads(path.read_text()))
+        assert found[-1]["data"]["vectors"] == hashlib.sha256(vectors.encode()).hexdigest()
+        path.unlink()
+    first, second = (result["history"][0]["losses"] for result in found)
+    assert first != second
 
 
 def test_a_setting_without_raw_text(place):

@@ -20,7 +20,7 @@ import torch
 
 from ..configuration import ConfigurationError, as_table
 from ..corpus.conllu import read, read_all, write
-from ..corpus.files import replacing
+from ..corpus.files import opened, replacing
 from ..corpus.locks import locked
 from ..corpus.splits import spread
 from ..evaluation import break_down, score, sentence_counts
@@ -35,6 +35,8 @@ from .processes import call
 from .rows import Task
 from .same import same_run
 from .settings import MADE_FROM, PARTS, Files, copy, made_from, prepare, read_setting
+
+VECTORS = "vectors"  # their name among the checksums of a result
 
 
 def result_path(task: Task, results: Path) -> Path:
@@ -55,7 +57,8 @@ def _run(task: Task, data: Path, work: Path, results: Path, observer: Observer |
     setting = setting_path(task)
     files = prepare(setting, data, work / "settings" / task.setting)
     place = work / "runs" / task.name
-    identity = _identity(task, files)
+    checksums = files.checksums | _of_vectors(task, files, work)
+    identity = _identity(task, files, checksums.get(VECTORS, ""))
     if made_from(place) != identity:  # what was made otherwise must not be taken for this run's
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True, exist_ok=True)
@@ -71,7 +74,7 @@ def _run(task: Task, data: Path, work: Path, results: Path, observer: Observer |
     else:
         config = configuration(task, files, setting, work, place)
         told = _without_paths(as_table(settled(config)))
-        same = same_run(task, told, files.checksums, versions(), results)
+        same = same_run(task, told, checksums, versions(), results)
         if same is not None:
             taken = {
                 "same_as": f"{same['table']}/{same['row']}",
@@ -84,17 +87,25 @@ def _run(task: Task, data: Path, work: Path, results: Path, observer: Observer |
         "scores": {part: scored(getattr(files, part), place / f"{part}.conllu") for part in task.row.score},
         **found,
         "parses": parses(place / "dev.conllu") if is_shown(task) else [],
-        "data": files.checksums,
+        "data": checksums,
         "sizes": sizes(files),
         "machine": machine(),
     }
     return _write(task, {**_names(task), **content}, results)
 
 
-def _identity(task: Task, files: Files) -> str:
+def _of_vectors(task: Task, files: Files, work: Path) -> dict[str, str]:
+    """The checksum of the word vectors, if the row has any: those that are trained differ with what trains them."""
+    if not task.row.vectors or task.row.peer:
+        return {}
+    with opened(vectors(setting_path(task), files, _vectors_path(task, work))) as file:
+        return {VECTORS: hashlib.sha256(file.read()).hexdigest()}
+
+
+def _identity(task: Task, files: Files, of_vectors: str) -> str:
     """What is in the folder of a run depends on this."""
     made_by = {"peers": peers.digest(task.path.parent.parent / "peers")} if task.row.peer else {"versions": versions()}
-    return json.dumps({"data": files.identity, "row": wanted(task.row)} | made_by)
+    return json.dumps({"data": files.identity, VECTORS: of_vectors, "row": wanted(task.row)} | made_by)
 
 
 def _names(task: Task) -> dict[str, Any]:
@@ -176,8 +187,12 @@ def configuration(task: Task, files: Files, setting: Path, work: Path, place: Pa
     if row.raw:
         data["raw"] = [str(path) for path in files.raw]
     if row.vectors:
-        data["vectors"] = str(vectors(setting, files, work / "settings" / task.setting / "words.vec.gz"))
+        data["vectors"] = str(vectors(setting, files, _vectors_path(task, work)))
     return configure(row.preset, assignments=row.set, data=data, train={"seed": task.seed})
+
+
+def _vectors_path(task: Task, work: Path) -> Path:
+    return work / "settings" / task.setting / "words.vec.gz"
 
 
 def vectors(setting: Path, files: Files, target: Path) -> Path:
