@@ -233,8 +233,8 @@ def test_show(treebanks, tmp_path):
         wrong = "1\ta\t_\t_\t_\t_\t7\tx\t_\t_\n\n"
         error = run("show", "-", "--format", kind, input=wrong, code=1).stderr
         assert error.startswith("error: <stdin>:1: cannot be drawn: the head of word 1 is 7")
-        partial = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n"
-        assert "a" in run("show", "-", "--format", kind, input=partial).stdout
+        partial = "1\tzyx\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n"
+        assert "zyx" in run("show", "-", "--format", kind, input=partial).stdout
 
 
 BAD_TREEBANKS = {
@@ -298,7 +298,11 @@ def test_vectors_from_text(treebanks, tmp_path):
     words = "\n".join(" ".join(sentence.words) for sentence in read(treebanks / "train.conllu"))
     (tmp_path / "raw.txt").write_text(words)
     output = tmp_path / "v.vec.gz"
-    run("vectors", "train", tmp_path / "raw.txt", "-o", output, "--dimension", 5, "--epochs", 1)
+    arguments = ["vectors", "train", tmp_path / "raw.txt", "-o", output, "--dimension", "5", "--epochs", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "softparse", *arguments], stderr=subprocess.PIPE, text=True, check=True
+    )
+    assert len(done.stderr.splitlines()) == 3  # words, an epoch, vectors; and nothing of what gensim says to itself
     assert "dog" in read_vectors(output).words
 
 
@@ -339,6 +343,8 @@ def test_quickstart(tmp_path, monkeypatch):
     """Everything at once, on a real treebank, which is small."""
     monkeypatch.setenv("SOFTPARSE_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "labeled.conllu").write_text("left by a run that was stopped")
     result = run("quickstart", "--treebank", "tr_twt", "--epochs", 1, "-o", "here")
     assert "whole sentences" in result.stdout
     assert "güzel" in result.stdout
@@ -354,6 +360,9 @@ def test_output_that_takes_nothing(treebanks):
             result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
         assert (result.returncode, result.stderr) == (1, f"error: {name}No space left on device\n")
     arguments = [sys.executable, "-m", "softparse", "show", treebanks / "dev.conllu"]
+    unread = [*arguments[:-1], "-"]
+    closed = subprocess.run(unread, preexec_fn=lambda: os.close(0), capture_output=True, text=True)
+    assert (closed.returncode, closed.stderr) == (1, "error: <stdin>: is closed\n")
     closed = subprocess.run(arguments, preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE, text=True)
     assert (closed.returncode, closed.stderr) == (1, "error: <stdout>: Bad file descriptor\n")
 

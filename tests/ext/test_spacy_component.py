@@ -303,6 +303,8 @@ def test_sentences_that_never_end(nlp):
     assert [len(sent) for sent in doc.sents] == [500, 500, 203]
     given = Doc(nlp.vocab, words=["dog"] * 600, sent_starts=[True] + [False] * 599)
     assert len(list(nlp(given).sents)) == 1  # what others have said holds
+    given = Doc(nlp.vocab, words=["dog"] * 600, sent_starts=[True] + [False] * 549 + [None] + [False] * 49)
+    assert [len(sent) for sent in nlp(given).sents] == [550, 50]
 
 
 def test_one_documents_trouble_is_not_that_of_the_others(model, monkeypatch):

@@ -153,6 +153,15 @@ def _missing():
     raise ImportError("No module named 'ufal'")
 
 
+def test_a_tokenizer_needs_enough_text_with_spaces(capsys):
+    """However much there is that does not say where they are."""
+    rows = b"1\tHello\t_\t_\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t_\t_\t_\t_\t1\tpunct\t_\t_\n\n"
+    some = list(read_conllu(io.BytesIO(rows * 30), "some.conllu"))
+    many = [Sentence.from_words(["words", "without", "spaces"])] * 500
+    assert UDPipeMaker().train([*many, *some], 1, print) is None
+    assert "too little text" in capsys.readouterr().out
+
+
 def test_without_udpipe_rules_do_it_and_it_is_told(folder, monkeypatch, caplog):
     monkeypatch.setattr(tokenizing, "_udpipe", _missing)
     with caplog.at_level(logging.WARNING):

@@ -212,6 +212,14 @@ def test_words_of_vectors_that_are_none(copy, words):
         softparse.load(copy)
 
 
+@pytest.mark.parametrize("vectors", [torch.full((2, 3), torch.nan), torch.ones(2, 3).double(), torch.ones(2, 3).long()])
+def test_vectors_that_are_no_numbers_of_ours(copy, vectors):
+    (copy / "vectors.json").write_text('["a", "b"]')
+    save_file({"vectors": vectors}, copy / "vectors.safetensors")
+    with pytest.raises(ModelError, match=r"vectors.safetensors: must be finite numbers of 32 bits"):
+        softparse.load(copy)
+
+
 def test_temperatures_beyond_all_reason(copy):
     metrics = json.loads((copy / "metrics.json").read_text())
     metrics["calibration"] = {"temperature": {"arcs": 1e-300}}

@@ -38,7 +38,8 @@ class Commands(click.Group):
             os.environ.setdefault("GOMP_SPINCOUNT", "1000")
         if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding does not have is shown by its number
             sys.stdout.reconfigure(errors="backslashreplace")
-        logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+        logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+        logging.getLogger(__package__.partition(".")[0]).setLevel(logging.INFO)  # others say less
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # whoever read our output has had enough

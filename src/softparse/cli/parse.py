@@ -58,7 +58,7 @@ def parse(model, inputs, output, kind, text, confidence, kbest, complete, clear_
     Everything in the input stays as it is, but for HEAD and DEPREL of the words. With --text, any plain text.
     """
     keep_few_kernels()
-    from ..corpus.files import is_same
+    from ..corpus.files import STANDARD, is_same
     from ..corpus.formats import named
     from ..parser.bulk import Options
 
@@ -66,6 +66,8 @@ def parse(model, inputs, output, kind, text, confidence, kbest, complete, clear_
         raise click.UsageError(f"--text is running text, --format {kind} is sentences that are tokenised; give one")
     if decode == "mbr" and kbest > 1:
         raise click.UsageError("--decode mbr finds one tree; the trees of --kbest are the most probable ones")
+    if inputs.count(STANDARD) > 1:
+        raise click.UsageError("- is given twice, and standard input can be read once")
     for path in inputs:
         if text and named(path):
             raise click.UsageError(f"{path}: is CoNLL-U by its name, so it is tokenised; leave out --text")

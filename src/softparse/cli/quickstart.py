@@ -27,7 +27,7 @@ def quickstart(ctx: click.Context, code: str, epochs: int, output: str, sentence
     for split in SPLITS:
         if split not in files:
             raise click.ClickException(f"the treebank {code} has no {split} part, which is needed here; choose another")
-    _run(ctx, "split", files["train"], "-o", output)
+    _run(ctx, "split", files["train"], "-o", output, "--force")
     _run(ctx, "train", "--train", f"{output}/labeled.conllu", "--dev", files["dev"], "-o", model,
          "--set", f"train.epochs={epochs}", "--force")  # fmt: skip
     _run(ctx, "parse", model, files["test"], "-o", f"{output}/test.parsed.conllu")

@@ -55,11 +55,12 @@ def list_vectors() -> None:
 @vectors.command("get")
 @click.argument("code")
 @click.option("-o", "--output", default=".", metavar="DIR", show_default=True)
-def get_vectors(code: str, output: str) -> None:
+@click.option("--force", is_flag=True, help="Replace a file of other content.")
+def get_vectors(code: str, output: str, force: bool) -> None:
     """Write CODE.vec.gz."""
     from ..corpus.vector_sources import get
 
-    click.echo(get(code, output, _say))
+    click.echo(get(code, output, _say, force))
 
 
 @vectors.command("train")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .files import lines, name_of
 from .formats import BYTE_ORDER_MARK, TEXT, beginning, detect, named
-from .problems import Problem, Reporter, refuse
+from .problems import CorpusError, Problem, Reporter, refuse
 from .rows import Rows
 from .sentence import Sentence
 
@@ -175,6 +175,18 @@ def read_all(paths: Iterable[str | Path], kind: str | None = None, report: Repor
             yield sentence
         if number == 0:
             report(Problem(name_of(path), 0, "no sentence in it"))
+
+
+def of_one_width(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The same sentences, an error if their rows have not as many columns: in one file nobody could read them."""
+    width = 0
+    for sentence in sentences:
+        columns = len(sentence.columns[0]) if sentence.columns else width
+        width = width or columns
+        if columns != width:
+            message = f"{columns} columns, but the sentences before have {width}; write them to a file of their own"
+            raise CorpusError(str(sentence.problem(message)))
+        yield sentence
 
 
 def write(sentence: Sentence) -> bytes:

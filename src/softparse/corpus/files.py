@@ -28,6 +28,7 @@ OTHER_KINDS = {  # by their first bytes
     b"7z\xbc\xaf": "a 7z archive",
 }
 TAR_PLACE = 257  # of its sign
+LONGEST_LINE = 1 << 20  # bytes in which the first line should end
 IN_MEMORY = -1  # standard output that is no file
 
 
@@ -44,6 +45,8 @@ def can_be_read_again(path: str | Path) -> bool:
 def opened(path: str | Path) -> Iterator[BinaryIO]:
     """A file as bytes, unpacked if it is gzip (by its first bytes, whatever its name)."""
     if str(path) == STANDARD:
+        if sys.stdin is None:  # closed by who started this
+            raise CorpusError(f"{name_of(path)}: is closed")
         yield _unpacked(sys.stdin.buffer)
         return
     try:
@@ -92,11 +95,15 @@ def _start(file: BinaryIO) -> bytes:
 def lines(path: str | Path) -> Iterator[bytes]:
     """The lines of a file with their ends; a broken gzip file is an error that names it."""
     with opened_text(path) as file:
-        start = _start(file)
-        if b"\r" in start.rstrip(b"\r") and b"\n" not in start:
-            raise CorpusError(f"{name_of(path)}: its lines end in CR alone, as on old Macs; convert them: "
-                              "tr '\\r' '\\n' < OLD > NEW")  # fmt: skip
         try:
+            first = file.readline(LONGEST_LINE)
+            if b"\r" in first.rstrip(b"\r") and not first.endswith(b"\n"):
+                raise CorpusError(f"{name_of(path)}: its lines end in CR alone, as on old Macs; convert them: "
+                                  "tr '\\r' '\\n' < OLD > NEW")  # fmt: skip
+            if first and not first.endswith(b"\n"):
+                first += file.readline()
+            if first:
+                yield first
             yield from file
         except (EOFError, zlib.error, OSError) as error:  # gzip.BadGzipFile is an OSError
             raise CorpusError(f"{name_of(path)}: cannot be read to its end ({error})") from None

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .conllu import read_all, write
+from .conllu import of_one_width, read_all, write
 from .files import is_same, replacing
 from .problems import CorpusError
 from .sentence import UNKNOWN, Sentence
@@ -72,14 +72,14 @@ def write_modulo(paths: Iterable[str | Path], folder: str | Path, modulus: int =
     """
     paths = list(paths)
     _refuse_to_replace(paths, folder, MODULO)
-    return _write(modulo(read_all(paths, "conllu"), modulus, keep), folder, MODULO)
+    return _write(modulo(of_one_width(read_all(paths, "conllu")), modulus, keep), folder, MODULO)
 
 
 def write_sections(paths: Iterable[str | Path], folder: str | Path, count: int = 10) -> dict[str, int]:
     """Write labeled.conllu, dev.conllu and test.conllu, and return the number of sentences in each."""
     paths = list(paths)
     _refuse_to_replace(paths, folder, SECTIONS)
-    return _write(sections(read_all(paths, "conllu"), count), folder, SECTIONS)
+    return _write(sections(of_one_width(read_all(paths, "conllu")), count), folder, SECTIONS)
 
 
 def _refuse_to_replace(paths: Sequence[str | Path], folder: str | Path, names: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import filecmp
 import io
 import json
 import shutil
@@ -41,8 +42,11 @@ def listing() -> list[VectorSource]:
     return list(CATALOGUE.values())
 
 
-def get(code: str, output: str | Path, report: Report = silent) -> Path:
-    """Write the vectors CODE.vec.gz (word2vec text) into a folder and return the path; a copy stays in the cache."""
+def get(code: str, output: str | Path, report: Report = silent, force: bool = False) -> Path:
+    """Write the vectors CODE.vec.gz (word2vec text) into a folder and return the path; a copy stays in the cache.
+
+    A file of other content is only replaced by `force`.
+    """
     source = CATALOGUE.get(code)
     if source is None:
         matches = difflib.get_close_matches(code, CATALOGUE, n=3, cutoff=0.3)
@@ -53,7 +57,12 @@ def get(code: str, output: str | Path, report: Report = silent) -> Path:
         )
     path = Path(output) / f"{code}.vec.gz"
     try:
-        with open(_cached(source, report), "rb") as file, replacing(path) as target:
+        cached = _cached(source, report)
+        if path.exists() and not force and not filecmp.cmp(cached, path, shallow=False):
+            raise CorpusError(
+                f"{path}: is there already, with other content; use --force to replace it, or another folder"
+            )
+        with open(cached, "rb") as file, replacing(path) as target:
             shutil.copyfileobj(file, target)
     except OSError as error:
         raise CorpusError(f"{error.filename or output}: {error.strerror or error}") from error

@@ -143,7 +143,7 @@ class SoftparseComponent(Pipe):
         starts -= {token.i for token in doc if token.is_sent_start is False}
         starts |= {token.i for token in doc if token.is_sent_start}
         if self.sentences == "rules":
-            starts |= _further_starts(starts, len(doc))
+            starts |= _further_starts(starts, doc)
         _set_starts(doc, starts)
 
     def initialize(self, get_examples: Callable[[], Iterable[Any]], *, nlp: Language | None = None) -> None:
@@ -224,14 +224,24 @@ def _hosts(span: Span, words: Sequence[int]) -> Iterator[tuple[int, int]]:
             host = token.i
 
 
-def _further_starts(starts: set[int], size: int) -> set[int]:
-    """Starts inside of sentences that never end: the time to parse one grows with the third power of its length."""
+def _further_starts(starts: set[int], doc: Doc) -> set[int]:
+    """Starts inside of sentences that never end: the time to parse one grows with the third power of its length.
+
+    A token that is marked as none is none; the next one that is not will do.
+    """
     from ..corpus.plain_text import LONGEST_SENTENCE
 
-    ends = [*sorted(starts)[1:], size]
-    return {
-        place for start, end in zip(sorted(starts), ends, strict=True) for place in range(start, end, LONGEST_SENTENCE)
-    }
+    found: set[int] = set()
+    ordered = sorted(starts)
+    for start, end in zip(ordered, [*ordered[1:], len(doc)], strict=True):
+        place = start + LONGEST_SENTENCE
+        while place < end:
+            if doc[place].is_sent_start is False:
+                place += 1
+            else:
+                found.add(place)
+                place += LONGEST_SENTENCE
+    return found
 
 
 def _set_starts(doc: Doc, starts: set[int]) -> None:

@@ -147,14 +147,15 @@ class UDPipeMaker(TokenizerMaker):
         """None if there is nothing to learn from, or if it fails: plain text is then tokenised by rules."""
         if not is_installed():
             return None
-        text, joined = with_spaces(_with_known_spaces(sentences))
+        known = _with_known_spaces(sentences)
+        text, joined = with_spaces(known)
         if not joined:
             warn(
                 "the training trees do not say where there is no space between words (neither SpaceAfter=No nor "
                 "# text), so no tokenizer can be trained on them"
             )
             return None
-        if sum(len(word) for sentence in sentences for word in sentence.words) < FEWEST_CHARACTERS:
+        if sum(len(word) for sentence in known for word in sentence.words) < FEWEST_CHARACTERS:
             warn("there is too little text in the trees to train a tokenizer on")
             return None
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..corpus.batches import in_windows
-from ..corpus.conllu import read_all, write
+from ..corpus.conllu import of_one_width, read_all, write
 from ..corpus.sentence import Sentence
 from .folder import load
 from .parsing import WINDOW_SENTENCES, WINDOW_WORDS, Parse, Parser
@@ -51,7 +51,7 @@ def windows(paths: Sequence[str], kind: str | None = None) -> Iterator[list[Sent
 
     They do not depend on who parses them, and so neither does the last digit of a probability.
     """
-    return windows_of(read_all(paths, kind))
+    return windows_of(of_one_width(read_all(paths, kind)))
 
 
 def windows_of(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:

@@ -245,6 +245,8 @@ def _vectors(folder: Path) -> tuple[list[str], Tensor | None]:
         raise ModelError(f"{folder / VECTOR_WORDS}: must be a list of words")
     if vectors is None or vectors.dim() != 2 or vectors.shape[0] != len(words):
         raise ModelError(f"{folder / VECTORS}: does not belong to {VECTOR_WORDS}")
+    if vectors.dtype != torch.float32 or not vectors.isfinite().all():
+        raise ModelError(f"{folder / VECTORS}: must be finite numbers of 32 bits, which these are not")
     return words, vectors
 
 

@@ -33,7 +33,8 @@ class Job:
 class Batcher:
     """Runs jobs in the order they came, those with an equal function together.
 
-    A model is no place for two threads, so everything that asks one goes through here.
+    Everything that asks a model goes through here, so that what waits together is parsed together, and no more is
+    begun at a time than the machine can do.
     """
 
     def __init__(self, limits: Limits):
