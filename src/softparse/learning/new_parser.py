@@ -37,7 +37,7 @@ def make_parser(config: Config, found: Data, observer: Observer) -> Parser:
     forms.update(form for sentence in found.dev for form in sentence.words)
     words, vectors = _vectors(config, forms, found, start, observer)
     parser = Parser(ParserConfig(config.model, config.decoding), vocabulary, words, vectors)
-    parser.network.words.count(_counts(vocabulary, of_trees))
+    parser.network.words.drop_by(_counts(vocabulary, of_trees))
     if start is not None:
         copy_weights(start.network, parser.network, config.data.init)
     return parser

@@ -58,7 +58,7 @@ class WordRepresentation(nn.Module):
             self.characters = CharacterEncoder(config.characters, len(vocabulary.characters))
             self.dimension += self.characters.dimension
 
-    def count(self, counts: Sequence[int]) -> None:
+    def drop_by(self, counts: Sequence[int]) -> None:
         """Other counts to drop words by than the vocabulary's."""
         self.counts = torch.tensor(counts, dtype=torch.float32, device=self.counts.device)
 
