@@ -21,9 +21,9 @@ EXAMPLES = 4  # of each kind and setting
 GROUPS = ("trees alone", "with raw text", "peers")
 STYLE = """
 :root{color-scheme:light dark}
-body{font:16px/1.5 sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#1b3a57;background:#fff}
+body{font:16px/1.5 sans-serif;max-width:84rem;margin:2rem auto;padding:0 1rem;color:#1b3a57;background:#fff}
 table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}
-th,td{padding:.25rem .8rem;border-bottom:1px solid #b8c4cf;text-align:start}td{white-space:nowrap}
+th,td{padding:.25rem .5rem;border-bottom:1px solid #b8c4cf;text-align:start}td{white-space:nowrap}
 .pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}
 .scroll{overflow-x:auto}.pictures svg{max-width:100%;height:auto}
 summary{cursor:pointer;font-size:1.25rem;font-weight:600;margin:1rem 0}
