@@ -1,8 +1,9 @@
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from softparse.drawing import arcs_svg, heat_svg, heat_text, stacked_svg
+from softparse.drawing import Bar, arcs_svg, bars_svg, heat_svg, heat_text, stacked_svg
 
 ARCS = [[0, 0, 1], [0, 0, 0], [0, 0.5, 0]]
 
@@ -60,3 +61,22 @@ def test_one_picture_does_not_style_another():
         rules = picture.split("<style>")[1].split("</style>")[0].replace("@media(prefers-color-scheme:dark){", "")
         selectors = [rule.split("{")[0] for rule in rules.replace("}}", "}").split("}") if rule]
         assert all(selector.startswith(".softparse-") for selector in selectors), selectors
+
+
+def test_intervals_of_bars_are_on_their_scale_and_within_the_picture():
+    bars = [Bar("gain", 2.0, interval=(1.0, 4.0)), Bar("loss", -1.0, interval=(-3.0, 1.0)), Bar("plain", 2.0)]
+    root = ElementTree.fromstring(bars_svg("changes", bars))
+    groups = [element for element in root.iter() if element.get("class") == "bar"]
+    ends = []
+    for group in groups[:2]:
+        (line,) = (element.get("d") for element in group if element.get("class") == "whisker")
+        ends.append([float(number) for number in re.findall(r"[MH]([-\d.]+)", line)])
+    (bar,) = (element for element in groups[0] if element.tag.endswith("rect"))
+    zero, unit = float(bar.get("x")), float(bar.get("width")) / 2
+    assert ends[0] == pytest.approx([zero + unit, zero + 4 * unit], abs=0.1)
+    assert ends[1] == pytest.approx([zero - 3 * unit, zero + unit], abs=0.1)
+    assert not any(element.get("class") == "whisker" for element in groups[2])
+    numbers = [float(list(group)[-1].get("x")) for group in groups]
+    assert numbers[0] > ends[0][1]  # beyond the line, not on it
+    assert numbers[1] < ends[1][0]
+    assert max(numbers) < float(root.get("width"))

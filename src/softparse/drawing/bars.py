@@ -18,6 +18,7 @@ class Bar:
     name: str
     value: float
     note: str = ""  # said when one points at it
+    interval: tuple[float, float] | None = None  # within which it lies, drawn as a line over its end
 
 
 def bars_svg(title: str, bars: Sequence[Bar], unit: str = "") -> str:
@@ -28,7 +29,7 @@ def bars_svg(title: str, bars: Sequence[Bar], unit: str = "") -> str:
     """
     if not bars:
         raise ValueError(f"{title}: there is nothing to draw; give at least one bar")
-    most = max(abs(bar.value) for bar in bars) or 1.0
+    most = max(abs(end) for bar in bars for end in _ends(bar)) or 1.0
     margin = 20 + SIZE * max(ems(bar.name) for bar in bars)
     middle = margin + HALF + 40
     width, height = middle + HALF + 50, TOP + BOTTOM + len(bars) * (BAR + GAP)
@@ -42,13 +43,25 @@ def bars_svg(title: str, bars: Sequence[Bar], unit: str = "") -> str:
         y = TOP + row * (BAR + GAP)
         length = HALF * abs(bar.value) / most
         left = middle if bar.value >= 0 else middle - length
-        place = middle + length + 5 if bar.value >= 0 else middle - length - 5
-        anchor = "start" if bar.value >= 0 else "end"
+        is_gain = bar.value >= 0
+        place = middle + HALF * max(_ends(bar)) / most + 5 if is_gain else middle + HALF * min(_ends(bar)) / most - 5
+        anchor = "start" if is_gain else "end"
         parts.append(
             f'<g class="bar"><title>{escape(bar.note or bar.name)}</title>'
             f'<text x="{margin:.1f}" y="{y + 12:.1f}" text-anchor="end">{escape(bar.name)}</text>'
             f'<rect x="{left:.1f}" y="{y:.1f}" width="{length:.1f}" height="{BAR:g}" rx="2" '
-            f'fill="{GAIN if bar.value >= 0 else LOSS}"/>'
+            f'fill="{GAIN if is_gain else LOSS}"/>{_whisker(bar, middle, y + BAR / 2, HALF / most)}'
             f'<text x="{place:.1f}" y="{y + 12:.1f}" text-anchor="{anchor}">{bar.value:+.2f}</text></g>'
         )
     return document(width, height, title, parts)
+
+
+def _ends(bar: Bar) -> tuple[float, ...]:
+    return bar.value, *(bar.interval or ())
+
+
+def _whisker(bar: Bar, middle: float, y: float, scale: float) -> str:
+    if bar.interval is None:
+        return ""
+    low, high = (middle + scale * end for end in bar.interval)
+    return f'<path class="whisker" d="M{low:.1f},{y - 4:.1f} v8 m0,-4 H{high:.1f} m0,-4 v8"/>'

@@ -17,6 +17,7 @@ STYLE = (
     ".softparse-chart text{font:12px sans-serif;fill:currentColor}"
     ".softparse-chart .title{font-size:14px;font-weight:600}"
     ".softparse-chart .grid{stroke:currentColor;stroke-opacity:.15}"
+    ".softparse-chart .whisker{stroke:currentColor;stroke-width:1.5;fill:none}"
 )
 
 

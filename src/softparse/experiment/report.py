@@ -11,7 +11,7 @@ from ..corpus.conllu import read
 from ..drawing import Bar, Curve, Dot, bars_svg, chart_svg, dots_svg, tree_svg
 from ..drawing.chart import COLOURS
 from .changes import Change, are_about_roots, changes, changes_table, notable, roots_table
-from .comparisons import CAVEAT, versus, versus_table
+from .comparisons import CAVEAT, Versus, versus, versus_table
 from .curves import curve, curves_table
 from .examples import Example, examples, wrong
 from .findings import Findings, heading, is_compared, is_curve, parts_of, times_table
@@ -95,22 +95,22 @@ class Report:
         return dots_svg(setting, dots, f"LAS on {part}") if dots else ""
 
     def _gains(self, results: Sequence[Result]) -> str:
-        """A bar for every comparison."""
+        """A bar for every comparison, with the 95 % interval of the bootstrap."""
         part = parts_of(results)[0]
         found = versus(results, part)
         pictures = []
         for setting in dict.fromkeys(each.setting for each in found):
-            bars = [
-                Bar(
-                    f"{self.titles[each.row]} − {self.titles.get(each.against, each.against)}",
-                    each.comparison.las.difference,
-                    f"LAS, p: {each.comparison.las.shown_p}",
-                )
-                for each in found
-                if each.setting == setting
-            ]
+            bars = [self._gain(each) for each in found if each.setting == setting]
             pictures.append(bars_svg(setting, bars, f"LAS on {part}"))
-        return _pictures(pictures)
+        return _pictures(pictures) + (
+            "\n<p>Lines are 95 % intervals: of other sentences, and of other runs too where both rows have several.</p>"
+        )
+
+    def _gain(self, each: Versus) -> Bar:
+        las = (each.over_runs or each.comparison).las
+        name = f"{self.titles[each.row]} − {self.titles.get(each.against, each.against)}"
+        note = f"LAS {las.difference:+.2f}, between {las.low:+.2f} and {las.high:+.2f}; p: {las.shown_p}"
+        return Bar(name, las.difference, note, (las.low, las.high))
 
     def _twin(self, setting: str, row: str, twin: str, is_open: bool) -> str:
         before, after = self.found[twin, setting], self.found[row, setting]
