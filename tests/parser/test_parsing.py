@@ -65,16 +65,36 @@ def test_confidence(parser):
     assert parser.network.words.embedding.weight.grad.abs().sum() > 0
 
 
-def test_kbest(parser):
-    (parse,) = parser.parse([WORDS], kbest=5)
+@pytest.mark.parametrize("method", ["eisner", "mbr", "nonprojective"])
+def test_kbest(parser, method):
+    (parse,) = parser.parse([WORDS], kbest=5, method=method)
     ranked = [parse, *parse.others]
     assert len({tuple(tree.heads) for tree in ranked}) == 5
-    logs = [tree.log_probability for tree in ranked]
+    logs = [tree.log_probability for tree in ranked[method == "mbr" :]]
     assert logs == sorted(logs, reverse=True)
-    assert parse.heads == parser.parse([WORDS])[0].heads
+    assert parse.heads == parser.parse([WORDS], method=method)[0].heads
     (short,) = parser.parse([["the", "dog"]], kbest=5)
     assert len(short.others) == 1  # two words have two single-rooted trees
     assert math.exp(short.log_probability) + math.exp(short.others[0].log_probability) == pytest.approx(1, abs=1e-4)
+
+
+def test_the_first_of_the_best_trees_is_the_parse(parser):
+    """Where it is not the most probable one it comes before it, whether it is among the k most probable or not."""
+    generator = torch.Generator().manual_seed(5)
+    places = set()
+    for turn in range(100):
+        known = WORDS * (1 + turn % 4)  # the longer a sentence, the more trees are about as probable as the best one
+        words = [known[place] for place in torch.randperm(len(known), generator=generator).tolist()]
+        trees = parser.trees([words])
+        best, first = trees.kbest(4)[0], trees.mbr
+        is_first = (best == first).all(-1)[:, 0]
+        places.add(int(is_first.int().argmax()) if is_first.any() else None)
+        expected = torch.cat([first[None], best[~is_first]])[:3]
+        (parse,) = parser.parse([words], kbest=3)
+        # By their probabilities: heads are those of trees from which the lifted arcs have been put back.
+        logs = [tree.log_probability for tree in (parse, *parse.others)]
+        assert logs == pytest.approx(trees.log_prob(expected)[:, 0].tolist(), abs=1e-3)
+    assert places >= {0, 1, None}  # so that all cases were seen
 
 
 @pytest.mark.parametrize("method", ["eisner", "mbr", "nonprojective"])
@@ -104,8 +124,10 @@ def test_completing_partial_trees(parser):
     assert parse.heads[0] == 3
     assert parse.heads[4] == 4
     assert parse.labels[0] == parse.labels[4] == "x"
-    best = parser.trees([WORDS]).given(torch.tensor([[-1, 3, -1, -1, -1, 4, -1, -1]])).mode
-    assert parse.heads == best[0, 1:].tolist()
+    trees = parser.trees([WORDS]).given(torch.tensor([[-1, 3, -1, -1, -1, 4, -1, -1]]))
+    assert parse.heads == trees.mbr[0, 1:].tolist()
+    (probable,) = parser.parse([given], complete=True, method="eisner")
+    assert probable.heads == trees.mode[0, 1:].tolist()
     (whole,) = parser.parse([sentence(2, 3, 0, 6, 6, 3, 3)], complete=True)
     assert whole.labels == ["x"] * 7
 
@@ -161,9 +183,10 @@ def test_sums_over_trees_are_made_once(parser, monkeypatch):
     sums = operators._fill_by_products
     monkeypatch.setattr(operators, "_fill_by_products", lambda *given: calls.append(len(given[0])) or sums(*given))
     for options, expected in [
-        ({}, 0),
+        ({"method": "eisner"}, 0),
+        ({"method": "eisner", "confidence": True}, 1),
+        ({}, 1),
         ({"confidence": True}, 1),
-        ({"confidence": True, "method": "mbr"}, 1),
         ({"confidence": True, "kbest": 3}, 1),
         ({"kbest": 3}, 1),
     ]:
@@ -176,7 +199,7 @@ def test_sums_over_trees_are_made_once(parser, monkeypatch):
 
 
 def test_probabilities_of_the_distribution(parser):
-    (parse,) = parser.parse([WORDS], confidence=True, method="mbr")
+    (parse,) = parser.parse([WORDS], confidence=True)
     heads = torch.tensor([[-1, *parse.heads]])
     trees = parser.trees([WORDS])
     assert parse.log_probability == pytest.approx(trees.log_prob(heads).item(), abs=1e-5)

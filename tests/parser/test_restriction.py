@@ -44,7 +44,7 @@ def test_the_distribution_is_the_conditional_one(parser):
     assert torch.equal(some[0, 0], heads[allowed][0, 0])
     expected = logs[:, 0][allowed] - math.log(total)
     torch.testing.assert_close(restricted[:, 0], expected, atol=1e-3, rtol=0)
-    (parse,) = unsure.parse([Restricted(WORDS, forbidden={(head, 5)})], confidence=True)
+    (parse,) = unsure.parse([Restricted(WORDS, forbidden={(head, 5)})], confidence=True, method="eisner")
     assert parse.log_probability == pytest.approx(float(expected[0]), abs=1e-3)
 
 

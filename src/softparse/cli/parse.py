@@ -64,8 +64,6 @@ def parse(model, inputs, output, kind, text, confidence, kbest, complete, clear_
 
     if text and kind:
         raise click.UsageError(f"--text is running text, --format {kind} is sentences that are tokenised; give one")
-    if decode == "mbr" and kbest > 1:
-        raise click.UsageError("--decode mbr finds one tree; the trees of --kbest are the most probable ones")
     if inputs.count(STANDARD) > 1:
         raise click.UsageError("- is given twice, and standard input can be read once")
     for path in inputs:

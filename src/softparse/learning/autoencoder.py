@@ -51,10 +51,10 @@ class ObjectiveConfig:
     enough_trees: int = at_least(0, 0)
     teacher_temperature: float = at_least(1.0, 1e-2)
     teacher_part: float = at_least(1.0, 0.01)  # of them, to save time
-    # This part of the epochs has raw sentences where there are hardly any trees; from `enough_trees` on all have them.
-    # Few trees are soon known by heart, and nothing holds against raw text then: so they have the last word.
+    # Few trees are soon known by heart, and nothing holds against raw text then: so they have the last word. This part
+    # of the epochs has raw sentences where there are hardly any trees; from `enough_trees` on all have them. Where dev
+    # can tell, half of the epochs are enough, and raw text stays while dev has got better within so many epochs.
     raw_part: float = at_least(1.0, 0.0)
-    # But not while raw text still helps: it stays beyond that part as long as dev has got better within so many epochs.
     raw_patience: int = at_least(0, 0)
     # The first epochs with these terms.
     labelled_from: int = at_least(3, 1)
@@ -93,7 +93,7 @@ class ObjectiveConfig:
         return self.teacher * part, self.teacher_temperature + (1 - self.teacher_temperature) * part
 
     def raw_until(self, trees: int, epochs: int) -> int:
-        """The number of epochs after which there are only trees to learn from, unless dev is still getting better.
+        """The number of epochs after which there are only trees to learn from, if dev does not tell.
 
         >>> objective = ObjectiveConfig(enough_trees=1000, raw_part=0.2)
         >>> [objective.raw_until(trees, 30) for trees in (0, 1, 500, 1000, 5000)]
@@ -103,6 +103,16 @@ class ObjectiveConfig:
             return epochs
         part = self.raw_part + (1 - self.raw_part) * self._enough(trees)
         return max(1, round(epochs * min(1.0, part)))
+
+    def raw_at_least(self, trees: int, epochs: int) -> int:
+        """The number of epochs that have raw text however little it helps, if dev tells how much it does.
+
+        >>> objective = ObjectiveConfig(enough_trees=1000, raw_part=0.2, raw_patience=5)
+        >>> [objective.raw_at_least(trees, 30) for trees in (0, 1, 250, 1000, 5000)]
+        [30, 6, 12, 15, 15]
+        """
+        planned = self.raw_until(trees, epochs)
+        return min(planned, max(self.raw_patience, epochs // 2)) if trees and self.raw_patience else planned
 
     def dropout_rate_for(self, trees: int, alone: float) -> float:
         """The rate that words are dropped by in epochs with raw text, where it is `alone` in those with trees alone.

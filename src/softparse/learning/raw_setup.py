@@ -30,7 +30,7 @@ def make_unlabelled(config: Config, found: Data, parser: Parser, observer: Obser
     objective, epochs = config.objective, config.train.epochs
     if found.raw is None or not (objective.is_generative or objective.needs_raw):
         return None
-    raw, until = None, epochs
+    raw, planned, until = None, epochs, epochs
     if objective.needs_raw:
         data, train = config.data, config.train
         stream = RawStream(found.raw_files, train.seed, data.raw_buffer, data.longest_raw)
@@ -41,13 +41,14 @@ def make_unlabelled(config: Config, found: Data, parser: Parser, observer: Obser
         sentences = max(1, round(objective.raw_batch * train.batch_sentences))
         words = max(1, round(objective.raw_batch * train.batch_words))
         raw = RawBatches(stream, number, sentences, words, train.seed)
-        until = objective.raw_until(len(found.train), epochs)
+        planned = objective.raw_until(len(found.train), epochs)
+        until = objective.raw_at_least(len(found.train), epochs) if found.dev else planned
         for name in objective.later_than(until):
             if name != "labelled" and name not in objective.later_than(epochs):
                 observer.warn(
-                    f"objective.{name} would count from epoch {getattr(objective, f'{name}_from')} on, but with so few "
-                    f"trees there is no raw text after epoch {until}; lower objective.{name}_from, or raise "
-                    "train.epochs or objective.raw_part"
+                    f"objective.{name} would count from epoch {getattr(objective, f'{name}_from')} on, but there may "
+                    f"be no raw text after epoch {until}; lower objective.{name}_from, or raise train.epochs or "
+                    "objective.raw_part"
                 )
     autoencoder = None
     if objective.is_generative:
@@ -58,7 +59,7 @@ def make_unlabelled(config: Config, found: Data, parser: Parser, observer: Obser
             torch.manual_seed(config.train.seed + 1)
             generative = Generative(config.generative, parser.network, _counts(generated, found))
             generative.to(parser.device)
-        autoencoder = Autoencoder(objective, generative, make_prior(config, found), until)
+        autoencoder = Autoencoder(objective, generative, make_prior(config, found), planned)
     return Unlabelled(objective, raw, autoencoder, config.train.seed, until)
 
 

@@ -124,11 +124,11 @@ class Parser:
     ) -> Iterator[Parse]:
         """Trees of a stream of sentences, in order, with bounded memory.
 
-        `confidence` adds probabilities; `kbest` asks for the so many most probable trees of each sentence, however the
-        model decodes; `complete` keeps the heads (and labels) that the sentences already have. A sentence may be
+        `confidence` adds probabilities; `kbest` asks for so many trees of each sentence, after the first one the most
+        probable others; `complete` keeps the heads (and labels) that the sentences already have. A sentence may be
         `Restricted` to trees with some arcs or without some. The way of decoding is the model's own unless given.
-        Probabilities are those at the model's temperatures unless `calibrated` is false; the most probable tree does
-        not depend on them (that of `mbr` does).
+        Probabilities are those at the model's temperatures unless `calibrated` is false; which tree is the first one
+        does not depend on them.
         """
         if kbest < 1:
             raise ValueError(f"kbest must be at least 1, got {kbest}")
@@ -195,16 +195,13 @@ class Parser:
         trees = restrict(trees, sentences, complete)
         beliefs = _tempered(trees, at.arcs)
         marginals = beliefs.marginals if confidence else None  # first: log-probabilities then need no sums of their own
-        logs: Tensor | None = None
+        # The tree is that of the scores themselves: not even by rounding may a temperature choose another.
+        heads = (trees.mbr if decoding.method == "mbr" else trees.mode)[None]
+        logs = beliefs.log_prob(heads) if confidence or kbest > 1 else None
         if kbest > 1:
-            heads, logs = beliefs.kbest(kbest)
-            # Short sentences have few trees; the first word has a head in each of them.
-            there = (heads[:, :, 1] >= 0).any(1)
-            heads, logs = heads[there], logs[there]
-        else:
-            # The best tree is that of the scores themselves: not even by rounding may a temperature choose another.
-            heads = (beliefs.mbr if decoding.method == "mbr" else trees.mode)[None]
-            logs = beliefs.log_prob(heads) if confidence else None
+            assert logs is not None
+            ranked_heads, ranked_logs = beliefs.kbest(kbest)
+            heads, logs = _without_repetition(torch.cat([heads, ranked_heads]), torch.cat([logs, ranked_logs]))
         ranked = []
         for rank, tree in enumerate(heads):
             scores = self.network.label_scores(views, tree)
@@ -236,6 +233,18 @@ class Parser:
             log = None if logs is None else logs[row]
             parses.append(Parse(list(words[row]), final, plain, of_arcs, log, label_probabilities=of_labels))
         return parses
+
+
+def _without_repetition(heads: Tensor, logs: Tensor) -> tuple[Tensor, Tensor]:
+    """Trees [k + 1, B, n + 1] and their log-probabilities without the one of the last k that is the first again, or
+    without the last one."""
+    is_again = (heads[1:] == heads[0]).all(-1)
+    places = torch.arange(1, len(heads), device=heads.device)[:, None] + len(heads) * is_again
+    kept = torch.cat([torch.zeros_like(places[:1]), places]).argsort(0)[:-1]  # [k, B]
+    heads, logs = heads.gather(0, kept[..., None].expand(-1, -1, heads.shape[-1])), logs.gather(0, kept)
+    # Short sentences have few trees; the first word has a head in each of them.
+    there = (heads[:, :, 1] >= 0).any(1)
+    return heads[there], logs[there]
 
 
 def _tempered(trees: TreeDistribution, temperature: float) -> TreeDistribution:
