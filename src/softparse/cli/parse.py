@@ -31,7 +31,11 @@ WATCHED = 4  # windows, some hundred sentences each
 @click.option("--text", is_flag=True, help="The input is running text: cut it into sentences and words first.")
 @click.option("--confidence", is_flag=True, help="Probability of each arc in MISC, of the tree in a comment.")
 @click.option(
-    "--kbest", type=click.IntRange(1), default=1, metavar="K", help="Write the K best trees of each sentence."
+    "--kbest",
+    type=click.IntRange(1),
+    default=1,
+    metavar="K",
+    help="Write K trees of each sentence, after the first the likeliest others.",
 )
 @click.option("--complete", is_flag=True, help="Keep the heads that the input has, and add the others.")
 @click.option("--clear-deps", is_flag=True, help="Clear the column DEPS and remove empty nodes.")

@@ -46,8 +46,8 @@ class Parse:
     """The tree of a sentence: heads of its words (0 is the root) and their labels.
 
     `probabilities` are those of the arcs in the distribution over trees, `log_probability` is the tree's, and
-    `label_probabilities` those of the labels given the arcs; `others` are the next best trees. They are there if asked
-    for.
+    `label_probabilities` those of the labels given the arcs; `others` are the most probable other trees. They are there
+    if asked for.
     """
 
     words: list[str]

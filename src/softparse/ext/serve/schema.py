@@ -78,7 +78,9 @@ class ParseRequest(Source):
     )
     conllu: Text = Field("", description="CoNLL-U; everything but HEAD and DEPREL stays as it is.")
     confidence: bool = Field(False, description="Add the probability of every arc and of the tree.")
-    kbest: int = Field(1, ge=1, le=MOST_TREES, description="How many trees of each sentence, the best first.")
+    kbest: int = Field(
+        1, ge=1, le=MOST_TREES, description="How many trees of each sentence: the parse, then the most probable others."
+    )
     complete: bool = Field(False, description="Keep the heads that the CoNLL-U has.")
     constraints: Annotated[list[ArcOfSentence], FailFast()] = Field([], max_length=MOST_CONSTRAINTS)
 
@@ -123,7 +125,7 @@ class Tree(BaseModel):
 class ParsedSentence(Tree):
     sent_id: str | None = None
     words: list[str]
-    others: list[Tree] | None = Field(None, description="The next best trees, if asked for.")
+    others: list[Tree] | None = Field(None, description="The most probable other trees, if asked for.")
 
 
 class ParseAnswer(BaseModel):
