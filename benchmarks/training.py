@@ -37,7 +37,7 @@ from softparse.learning.plan import Update
 
 def floor(loop: Loop, lstm: torch.nn.LSTM, batch: Update) -> float:
     """Seconds for the LSTM on a batch of the same shape."""
-    size = max(loop.lengths[index] for index in batch.trees) + 1
+    size = max(map(len, batch.trees)) + 1
     inputs = torch.randn(size, len(batch.trees), lstm.input_size, requires_grad=True)
     slope = torch.randn(size, len(batch.trees), 2 * lstm.hidden_size)
     lstm.zero_grad(set_to_none=True)
@@ -71,7 +71,7 @@ def main() -> None:
         loop.step(batch, 0.0)
         epoch += time.perf_counter() - start
         lstm += floor(loop, bare, batch)
-    words = sum(loop.lengths[place] for batch in batches for place in batch.trees)  # few trees come several times
+    words = sum(len(tree) for batch in batches for tree in batch.trees)  # few trees come several times
     result = {
         "preset": arguments.preset,
         "sentences": len(loop.lengths),

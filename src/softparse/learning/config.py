@@ -51,6 +51,8 @@ class TrainConfig:
     # An epoch goes through the trees again and again until it has so many batches: few trees need as many updates as
     # many do, and the other settings count epochs. 0 is once.
     epoch_batches: int = at_least(0, 0)
+    # In so many places of a tree, on average, another subtree with the same label comes in, another one every time.
+    exchange: float = at_least(0.0, 0.0, below=100.0)
     optimizer: str = choice("adam", "adadelta")
     learning_rate: float = at_least(4e-3, 0.0)
     beta2: float = at_least(0.9, 0.0, below=1.0)

@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..configuration import ConfigurationError
-from ..corpus.batches import batched
 from ..corpus.projectivity import split_label
 from ..corpus.sentence import Sentence
 from ..evaluation.relations import universal
@@ -30,7 +28,7 @@ from .divergence import all_finite, diverged, is_suspicious
 from .objective import NAMES, Objective, by_word
 from .observer import Observer, Record
 from .optimizers import Average, clip_gradient, learning_rate, optimizer
-from .plan import Update, passes
+from .plan import TreeBatches, Update
 from .teacher import Teacher
 from .unlabelled import Unlabelled
 
@@ -66,8 +64,8 @@ class Loop:
         unlabelled: Unlabelled | None = None,
     ):
         self.parser, self.dev, self.config = parser, found.dev, config.train
-        self.trees = [*found.train, *found.parsed]
-        self.gold = len(found.train)  # the trees after them were made by a parser
+        self.trees = TreeBatches(found.train, found.parsed, self.config)
+        self.number = len(found.train)  # of trees that no parser has made
         self.group, self.observer, self.unlabelled = group, observer, unlabelled
         self.network = parser.network
         self.dropout_rate = config.model.words.dropout_rate
@@ -86,11 +84,10 @@ class Loop:
         self.clock = Clock()
         self.teacher = self._teacher()
         taught_by = self.teacher.network if self.teacher else None
-        self.objective = Objective(parser, config, unlabelled, taught_by, self.clock, self.gold)
-        self.lengths = [len(tree) for tree in self.trees]
-        self.passes = passes(self.lengths[: self.gold], self.config)
+        self.objective = Objective(parser, config, unlabelled, taught_by, self.clock, self.number)
+        self.lengths = [len(tree) for tree in (*found.train, *found.parsed)]
         # How many updates there are differs from epoch to epoch; the schedule goes by their part that is done.
-        self.steps = (len(self._batches(0)) or len(self.updates(0))) * self.config.epochs
+        self.steps = (len(self.trees.epoch(0)) or len(self.updates(0))) * self.config.epochs
         self.stop_requested = False
         self.has_exploded = False  # and the user knows
 
@@ -101,26 +98,11 @@ class Loop:
             raise ConfigurationError("objective.teacher is the average of the weights: train.average must not be 0")
         return Teacher(self.network, self.average)
 
-    def _batches(self, epoch: int) -> list[list[int]]:
-        """The batches of trees of an epoch: they depend on the seed and the epoch alone."""
-        return [batch for number in range(self.passes) for batch in self._pass(epoch * self.passes + number)]
-
-    def _pass(self, number: int) -> list[list[int]]:
-        """Once through the trees."""
-        generator = np.random.default_rng([self.config.seed, number])
-        chosen = np.arange(self.gold)
-        if self.gold < len(self.trees):  # as many of them, others every time
-            others = np.random.default_rng([self.config.seed, number, 3]).permutation(len(self.trees) - self.gold)
-            chosen = np.concatenate([chosen, self.gold + others[: self.gold]])
-        lengths = [self.lengths[place] for place in chosen]
-        batches = batched(lengths, self.config.batch_sentences, self.config.batch_words, generator)
-        return [[int(chosen[place]) for place in batch] for batch in batches]
-
     def updates(self, epoch: int) -> list[Update]:
-        batches = self._batches(epoch)
+        batches = self.trees.epoch(epoch)
         if self.unlabelled is None:
             return [Update(trees=batch) for batch in batches]
-        return self.unlabelled.updates(batches, self.lengths, epoch)
+        return self.unlabelled.updates(batches, epoch)
 
     def run(self, keep: Callable[[Record], None], save: Callable[[], None]) -> None:
         """All epochs from where the progress is. `keep(record)` stores the model, `save()` the state."""
@@ -129,7 +111,7 @@ class Loop:
         while progress.epoch < self.config.epochs and not self._has_lost_patience():
             updates = self.updates(progress.epoch)
             if self.unlabelled:
-                self.network.words.rate = self.unlabelled.dropout_rate(self.gold, progress.epoch, self.dropout_rate)
+                self.network.words.rate = self.unlabelled.dropout_rate(self.number, progress.epoch, self.dropout_rate)
             while progress.position < len(updates):
                 self.step(updates[progress.position], progress.epoch + progress.position / len(updates))
                 progress.position += 1
@@ -181,12 +163,11 @@ class Loop:
 
     def _gradients(self, update: Update) -> dict[str, float]:
         """Gradients of this process's share of an update; returns its losses."""
-        places, raw = self.group.share(update.trees), self.group.share(update.raw)
-        if not places and not raw:
+        trees, raw = self.group.share(update.trees), self.group.share(update.raw)
+        if not trees and not raw:
             return {}
-        trees = [self.trees[place] for place in places]
         if self.config.normalise == "word":
-            divisors = sum(self.lengths[place] for place in update.trees), sum(map(len, update.raw))
+            divisors = sum(map(len, update.trees)), sum(map(len, update.raw))
         else:
             divisors = len(update.trees), len(update.raw)
         with self._collecting():

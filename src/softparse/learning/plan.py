@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..corpus.batches import batched, shuffle
+from ..corpus.batches import Tree, batched, shuffle
 from ..corpus.raw import RawStream
 from .config import TrainConfig
+from .exchange import Exchange
 
 Words = list[str]
 
@@ -31,8 +32,34 @@ def passes(lengths: Sequence[int], config: TrainConfig) -> int:
 class Update:
     """One step of the optimiser."""
 
-    trees: list[int] = field(default_factory=list)  # places in the training trees
+    trees: list[Tree] = field(default_factory=list)
     raw: list[Words] = field(default_factory=list)
+
+
+class TreeBatches:
+    """The trees of every epoch, in batches of similar length. They depend on the seed and the epoch alone."""
+
+    def __init__(self, trees: Sequence[Tree], parsed: Sequence[Tree], config: TrainConfig):
+        self.trees, self.parsed, self.config = trees, parsed, config  # parsed ones were made by a parser
+        self.passes = passes([len(tree) for tree in trees], config)
+        self.exchange = Exchange(trees) if config.exchange else None
+
+    def epoch(self, number: int) -> list[list[Tree]]:
+        return [batch for turn in range(self.passes) for batch in self._pass(number * self.passes + turn)]
+
+    def _pass(self, number: int) -> list[list[Tree]]:
+        """Once through the trees, and through as many of the parsed ones, others every time."""
+        chosen = list(self.trees)
+        if self.exchange is not None:
+            generator = np.random.default_rng([self.config.seed, number, 4])
+            chosen = [self.exchange.exchanged(tree, self.config.exchange, generator) for tree in chosen]
+        if self.parsed:
+            others = np.random.default_rng([self.config.seed, number, 3]).permutation(len(self.parsed))
+            chosen += [self.parsed[place] for place in others[: len(self.trees)]]
+        generator = np.random.default_rng([self.config.seed, number])
+        lengths = [len(tree) for tree in chosen]
+        batches = batched(lengths, self.config.batch_sentences, self.config.batch_words, generator)
+        return [[chosen[place] for place in batch] for batch in batches]
 
 
 class RawBatches:
@@ -57,10 +84,11 @@ class RawBatches:
         return [[drawn[index] for index in batch] for batch in batches]
 
 
-def alternating(trees: Sequence[list[int]], raw: Sequence[list[Words]]) -> list[Update]:
+def alternating(trees: Sequence[list[Tree]], raw: Sequence[list[Words]]) -> list[Update]:
     """Batches of trees in their order, and the raw ones spread evenly among them.
 
-    >>> [("trees" if update.trees else "raw") for update in alternating([[0], [1]], [[["a"]], [["b"]], [["c"]]])]
+    >>> tree = Tree(["hello"], [0], ["root"])
+    >>> [("trees" if update.trees else "raw") for update in alternating([[tree]] * 2, [[["a"]], [["b"]], [["c"]]])]
     ['trees', 'raw', 'trees', 'raw', 'raw']
     """
     updates, done = [], 0
@@ -72,11 +100,9 @@ def alternating(trees: Sequence[list[int]], raw: Sequence[list[Words]]) -> list[
     return updates + [Update(raw=sentences) for sentences in raw[done:]]
 
 
-def joint(
-    trees: Sequence[list[int]], raw: Sequence[list[Words]], lengths: Sequence[int], generator: np.random.Generator
-) -> list[Update]:
+def joint(trees: Sequence[list[Tree]], raw: Sequence[list[Words]], generator: np.random.Generator) -> list[Update]:
     """As many updates as there are batches of trees, each with raw batches of about its length, in any order."""
-    by_length = sorted(trees, key=lambda batch: max(lengths[index] for index in batch))
+    by_length = sorted(trees, key=lambda batch: max(map(len, batch)))
     waiting = sorted(raw, key=lambda batch: max(map(len, batch)))
     updates = []
     for place, batch in enumerate(by_length):

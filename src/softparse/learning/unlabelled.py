@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from ..corpus.batches import Tree
 from .autoencoder import Autoencoder, ObjectiveConfig
 from .plan import RawBatches, Update, alternating, joint
 
@@ -42,7 +41,7 @@ class Unlabelled:
         if epoch + 1 == self.until and since_best < self.config.raw_patience:
             self.until += 1
 
-    def updates(self, batches: list[list[int]], lengths: Sequence[int], epoch: int) -> list[Update]:
+    def updates(self, batches: list[list[Tree]], epoch: int) -> list[Update]:
         """Those of an epoch with these batches of trees."""
         if self.raw is None or not self.has_raw_text(epoch):
             return [Update(trees=batch) for batch in batches]
@@ -51,7 +50,7 @@ class Unlabelled:
         if self.config.updates == "alternate" or not batches:
             updates = alternating(batches, raw)
         else:
-            updates = joint(batches, raw, lengths, generator)
+            updates = joint(batches, raw, generator)
         for update in updates:  # the teacher may look at the first ones alone, which must not be the short ones
             generator.shuffle(update.raw)
         return updates
