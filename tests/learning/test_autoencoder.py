@@ -269,6 +269,27 @@ def test_few_trees_have_little_of_a_teacher():
     torch.testing.assert_close(gradient(500), gradient(100))
 
 
+def test_few_sentences_with_trees_are_hardly_reconstructed():
+    """Their gradient beside that of arcs and labels is in proportion to their number, up to enough of them."""
+    parser, generative = made("encoder")
+
+    def gradient(trees, labelled=0.5):
+        config = ObjectiveConfig(labelled=labelled, raw=1.0, labelled_from=1, enough_trees=100)
+        unlabelled = Unlabelled(config, None, Autoencoder(config, generative, None, 1), 1, 1)
+        objective = Objective(parser, Config(objective=config), unlabelled, None, Clock(), trees)
+        networks = torch.nn.ModuleList([parser.network, generative])
+        networks.zero_grad()
+        torch.manual_seed(0)  # of dropped words and drawn ones
+        objective.learn(TREES[:1], [], (1.0, 1.0), 0)
+        return torch.cat([weight.grad.flatten() for weight in parser.network.parameters() if weight.grad is not None])
+
+    alone = gradient(100, labelled=0.0)
+    whole = gradient(100) - alone
+    assert whole.abs().sum() > 0
+    torch.testing.assert_close(gradient(25) - alone, whole / 4, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(gradient(500) - alone, whole)
+
+
 def test_a_teacher_that_is_surer_than_it_is():
     """At a temperature near 0 it believes in its best tree and labels alone."""
     parser, _ = made("encoder")

@@ -47,6 +47,7 @@ class Objective:
         trees: int = 0,
     ):
         self.parser, self.train, self.config = parser, config.train, config.objective
+        self.labelled_weight = config.objective.labelled_for(trees)
         self.teacher_weight, self.teacher_temperature = config.objective.teacher_for(trees)
         self.autoencoder = unlabelled.autoencoder if unlabelled else None
         self.unlabelled = unlabelled
@@ -103,7 +104,7 @@ class Objective:
         if whole and self.config.has_labelled(epoch):
             part, scale = _share(reading.part(0, whole) if partial else reading, self.config.labelled_part)
             found = autoencoder.labelled(part, epoch)
-            weight = self.config.labelled
+            weight = self.labelled_weight
             terms |= {name: Term(scale * term.value, weight * term.weight) for name, term in found.items()}
         if partial and self.config.has_raw(epoch):
             part = reading.part(whole, whole + partial) if whole else reading
