@@ -30,7 +30,8 @@ class Language:
         rows: list[list] = []
         for index, word in enumerate(content):
             if marked:
-                rows.append(["ki" if index == place else "da", len(rows) + 2, "mark"])
+                particle, label = ("ki", "mark") if index == place else ("da", "case")
+                rows.append([particle, len(rows) + 2, label])
             rows.append([word, None, None])
         places = [index for index, row in enumerate(rows) if row[1] is None]
         root = places[place]

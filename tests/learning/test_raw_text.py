@@ -65,9 +65,10 @@ def history(folder):
 
 
 def test_raw_text_helps(ambiguous):
-    more = ("train.epochs=20", "model.words.characters.encoder=none", "data.vocabulary=all")
+    more = ("train.epochs=40", "model.words.characters.encoder=none", "data.vocabulary=all")
     more += ("objective.raw_sentences=4", "generative.output.kind=softmax", "train.learning_rate=0.005")
     more += ("objective.dropout_rate=0.25",)  # there is nothing but the words here to tell them by
+    more += ("objective.enough_trees=80",)  # of so simple a language
     supervised = train(configuration(ambiguous, "", *more, *OFF))
     semi = train(configuration(ambiguous, "", *more, *RAW, *READER))
     assert supervised.metrics["best"]["dev"]["las"] < 65
