@@ -17,7 +17,7 @@ from ..corpus.projectivity import UNLABELLED
 from ..corpus.sentence import UNKNOWN
 from ..evaluation.relations import PUNCTUATION, universal
 
-LONGEST = 2.0  # a sentence grows to so many times its length at most: its batch is padded to the longest one
+LONGEST = 2.0  # a sentence grows to so many times its length at most in one exchange
 
 Kind = tuple[str, bool]
 
