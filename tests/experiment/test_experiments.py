@@ -17,6 +17,7 @@ from softparse.cli import main
 from softparse.configuration import ConfigurationError
 from softparse.corpus.conllu import read
 from softparse.corpus.locks import locked
+from softparse.corpus.splits import spread
 from softparse.drawing.chart import COLOURS
 from softparse.experiment.changes import are_about_roots, changes, changes_table, notable, roots_table
 from softparse.experiment.comparisons import versus
@@ -329,6 +330,23 @@ def test_some_trees_are_spread_over_the_file(place):
     assert "wants 13 trees, and small has 12" in outcome.stderr
 
 
+def test_some_raw_sentences_are_spread_over_the_file(place):
+    row = place / "table" / "2-raw.toml"
+    row.write_text(row.read_text().replace("raw = true", "raw = true\nraw_sentences = 20"))
+    arguments = command(place, "experiment", "run", str(row))
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    raw, some = ([sentence.lines for sentence in read(place / "work" / part)] for part in (
+        "settings/small/raw.conllu", "runs/table/2-raw/small-1/raw.conllu"))  # fmt: skip
+    assert some == [raw[number] for number in spread(20, len(raw))]
+    result = json.loads((place / "results" / "table" / "2-raw" / "small-1.json").read_text())
+    assert result["options"]["raw_sentences"] == 20
+    (place / "results" / "table" / "2-raw" / "small-1.json").unlink()
+    row.write_text(row.read_text().replace("raw_sentences = 20", "raw_sentences = 109"))
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exit_code == 1
+    assert "wants 109 raw sentences, and small has 108" in outcome.stderr
+
+
 def test_results_that_do_not_belong_together_are_told(place):
     row = place / "table" / "1-plain.toml"
     assert CliRunner().invoke(main, command(place, "experiment", "run", str(row))).exit_code == 0
@@ -366,6 +384,7 @@ def test_rows(place):
         ('score = ["dve"]', "score names 'dve', but there are only dev, test"),
         ('against = ["1-plian"]', "against names '1-plian', but there are only"),
         ("seeds = {smal = 2}", "seeds names 'smal', but there are only small"),
+        ("raw_sentences = 300", "raw_sentences is of raw text; set raw to true"),
         ('peer = "other"\nseeds = 2', "peers have no seeds; set seeds to 1"),
     ):
         (place / "bad.toml").write_text(f'settings = ["small"]\n{mistake}\n')

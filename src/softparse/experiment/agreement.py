@@ -10,10 +10,10 @@ from typing import Any
 
 from ..configuration import as_table
 from ..learning.config import configure, settled
-from .rows import Row, Task
+from .rows import DATA, Row, Task
 from .tables import Result, cells
 
-OPTIONS = ("raw", "vectors", "trees", "peer")  # of a row, which its configuration does not tell
+OPTIONS = (*DATA, "peer")  # of a row, which its configuration does not tell
 # Settings of a result that say nothing about how it was made, or that its options and checksums tell.
 NOT_TOLD = {"train": ("seed", "threads", "device"), "data": ("train", "dev", "raw", "output", "vectors")}
 SHOWN = 5

@@ -15,6 +15,7 @@ HEADINGS = {
     "table-a": "With raw text and without, and what others do",
     "curves": "How many trees is raw text worth?",
     "unseen": "Treebanks from elsewhere",
+    "corners": "Few trees with much raw text, many with little",
     "ablations": "One thing changed at a time",
 }
 

@@ -5,6 +5,7 @@ preset = "paper-vae"
 settings = ["english", "french", "swedish"]
 seeds = 3                            # or a table by setting
 raw = true                           # with the setting's raw text
+raw_sentences = 0                    # so many sentences of it, spread over the files; 0 is all
 vectors = true                       # and its vectors
 trees = 0                            # so many trees, spread over the file; 0 is all
 score = ["dev", "test"]
@@ -24,6 +25,8 @@ from typing import Any
 from ..configuration import ConfigurationError, at_least, build, read_toml
 
 SCORED = ("dev", "test")
+# What a row says about its data. Configurations in results do not tell it, since paths are left out of them.
+DATA = ("raw", "raw_sentences", "vectors", "trees")
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Row:
     preset: str = "default"
     settings: list[str] = field(default_factory=list)
     raw: bool = False
+    raw_sentences: int = at_least(0, 0)
     vectors: bool = False
     trees: int = at_least(0, 0)
     score: list[str] = field(default_factory=lambda: ["dev", "test"])
@@ -64,6 +68,8 @@ def read_row(path: Path) -> tuple[Row, dict[str, int] | int]:
     row = build(Row, table, f"{path.name}: ")
     if not row.settings:
         raise ConfigurationError(f"{path}: names no settings")
+    if row.raw_sentences and not row.raw:
+        raise ConfigurationError(f"{path}: raw_sentences is of raw text; set raw to true")
     if row.peer and max(counts) > 1:
         raise ConfigurationError(f"{path}: peers have no seeds; set seeds to 1")
     _refuse_unknown(path, "score", row.score, SCORED)

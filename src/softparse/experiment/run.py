@@ -157,11 +157,23 @@ def _trees(task: Task, files: Files, place: Path) -> Path:
     """The trees to learn from: all of the setting, or some of them."""
     if not task.row.trees:
         return files.labeled
-    count = sum(1 for _ in read(files.labeled, "conllu"))
-    if task.row.trees > count:
-        raise ConfigurationError(f"{task.path}: wants {task.row.trees} trees, and {task.setting} has {count}")
-    copy([files.labeled], place / "trees.conllu", set(spread(task.row.trees, count)))
-    return place / "trees.conllu"
+    return _some(task, "trees", task.row.trees, [files.labeled], place / "trees.conllu", "conllu")
+
+
+def _raw(task: Task, files: Files, place: Path) -> list[Path]:
+    """The raw text to learn from, likewise."""
+    if not task.row.raw_sentences:
+        return files.raw
+    return [_some(task, "raw sentences", task.row.raw_sentences, files.raw, place / "raw.conllu", None)]
+
+
+def _some(task: Task, what: str, number: int, paths: list[Path], target: Path, kind: str | None) -> Path:
+    """So many sentences of files, spread over them, in one."""
+    count = sum(1 for _ in read_all(paths, kind))
+    if number > count:
+        raise ConfigurationError(f"{task.path}: wants {number} {what}, and {task.setting} has {count}")
+    copy(paths, target, set(spread(number, count)), kind)
+    return target
 
 
 def sizes(files: Files) -> dict[str, tuple[int, int]]:
@@ -185,7 +197,7 @@ def configuration(task: Task, files: Files, setting: Path, work: Path, place: Pa
     if row.raw and not files.raw:
         raise ConfigurationError(f"{setting}: names no raw text, which this row needs")
     if row.raw:
-        data["raw"] = [str(path) for path in files.raw]
+        data["raw"] = [str(path) for path in _raw(task, files, place)]
     if row.vectors:
         data["vectors"] = str(vectors(setting, files, _vectors_path(task, work)))
     return configure(row.preset, assignments=row.set, data=data, train={"seed": task.seed})

@@ -6,25 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from ..configuration import ConfigurationError
-from .rows import Task
+from .rows import DATA, Task
 from .tables import read_result
-
-# What a result's configuration does not tell, since paths are left out of it.
-_DATA = ("raw", "vectors", "trees")
 
 
 def same_run(
     task: Task, config: dict[str, Any], checksums: dict[str, str], versions: dict[str, str], results: Path
 ) -> dict[str, Any] | None:
     """The result of another row with the same data, settings, seed and versions, scored on what is asked for here."""
-    wanted = [getattr(task.row, name) for name in _DATA]
+    wanted = [getattr(task.row, name) for name in DATA]
     for path in sorted(results.glob(f"*/*/{task.setting}-{task.seed}.json")):
         try:
             result = read_result(path)
         except ConfigurationError:  # somebody else's; tables tell of it
             continue
         if (
-            [result["options"].get(name) for name in _DATA] == wanted
+            [result["options"].get(name) for name in DATA] == wanted
             and result.get("config") == config
             and result.get("versions") == versions
             and result["data"] == checksums

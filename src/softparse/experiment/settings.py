@@ -129,10 +129,10 @@ def _split(setting: Setting, data: Path, folder: Path) -> None:
             copy([data / name for name in names], folder / f"{part}.conllu")
 
 
-def copy(paths: list[Path], target: Path, places: Collection[int] | None = None) -> None:
-    """The sentences of files in one, or only those at some places."""
+def copy(paths: list[Path], target: Path, places: Collection[int] | None = None, kind: str | None = "conllu") -> None:
+    """The sentences of files in one, or only those at some places. Without a kind, files tell theirs."""
     with replacing(target) as file:
-        for place, sentence in enumerate(read_all(paths, "conllu")):
+        for place, sentence in enumerate(read_all(paths, kind)):
             if places is None or place in places:
                 file.write(write(sentence))
 
