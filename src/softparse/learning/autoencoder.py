@@ -48,7 +48,8 @@ class ObjectiveConfig:
     # So many trees are enough to hold against raw text. With fewer the teacher counts in proportion, and its beliefs
     # are sharpened, down to this temperature: the parser sees sentences through dropout, and so believes a little less
     # than its teacher does, who follows it; without trees enough, the two lose all their beliefs together. The
-    # reconstruction of their sentences counts in proportion too: few are soon known by heart, word by word.
+    # reconstruction of their sentences counts still less, by the square of that: few are soon known by heart, word by
+    # word.
     enough_trees: int = at_least(0, 0)
     teacher_temperature: float = at_least(1.0, 1e-2)
     teacher_part: float = at_least(1.0, 0.01)  # of them, to save time
@@ -97,10 +98,10 @@ class ObjectiveConfig:
         """Weight of the reconstruction of sentences with trees, if there are so many.
 
         >>> objective = ObjectiveConfig(labelled=0.5, enough_trees=1000)
-        >>> [objective.labelled_for(trees) for trees in (200, 1000, 5000)]
-        [0.1, 0.5, 0.5]
+        >>> [objective.labelled_for(trees) for trees in (500, 1000, 5000)]
+        [0.125, 0.5, 0.5]
         """
-        return self.labelled * self._enough(trees)
+        return self.labelled * self._enough(trees) ** 2
 
     def raw_until(self, trees: int, epochs: int) -> int:
         """The number of epochs after which there are only trees to learn from, if dev does not tell.
