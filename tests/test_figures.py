@@ -1,0 +1,62 @@
+"""Figures that documents quote in their tables are those of the committed results."""
+
+from pathlib import Path
+
+import pytest
+
+from softparse.experiment.tables import cells, read_results
+
+ROOT = Path(__file__).parent.parent
+LANGUAGES = ("english", "french", "swedish")
+BY_LANGUAGE = [
+    ("README.md", "softparse, trees and raw text", "6-default-raw", "test"),
+    ("README.md", "softparse, trees alone", "5-default", "test"),
+    ("README.md", "spaCy", "11-spacy", "test"),
+    ("README.md", "UDPipe 1, with tags", "12-udpipe-tags", "test"),
+    ("docs/raw-text.md", "dev, trees alone", "5-default", "dev"),
+    ("docs/raw-text.md", "dev, with raw text", "6-default-raw", "dev"),
+    ("docs/raw-text.md", "test, trees alone", "5-default", "test"),
+    ("docs/raw-text.md", "test, with raw text", "6-default-raw", "test"),
+]
+BY_TREES = [
+    ("Welsh CCG", "100", "100-trees", "welsh"),
+    ("Uyghur UDT", "100", "100-trees", "uyghur"),
+    ("Portuguese PetroGold", "200", "unseen-200-trees", "portuguese"),
+    ("Welsh CCG", "300", "300-trees", "welsh"),
+    ("Uyghur UDT", "300", "300-trees", "uyghur"),
+    ("Turkish TWT", "388", "unseen-trees", "turkish"),
+]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return cells(read_results([ROOT / "experiments" / "results"]))
+
+
+def quoted(page, *first):
+    """The cells of a row after those that it begins with."""
+    lines = [line for line in (ROOT / page).read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    (row,) = [row for row in rows if tuple(row[: len(first)]) == first]
+    return row[len(first) :]
+
+
+def is_of(text, cell, part):
+    """Whether a figure is UAS / LAS of these runs, with or without standard deviations."""
+    shown = cell.shown(part).partition(" (")[0]
+    return text in (shown, shown.partition(" ±")[0])
+
+
+@pytest.mark.parametrize(("page", "first", "row", "part"), BY_LANGUAGE)
+def test_tables_by_language(found, page, first, row, part):
+    figures = quoted(page, first)
+    assert len(figures) == len(LANGUAGES)
+    for figure, setting in zip(figures, LANGUAGES, strict=True):
+        assert is_of(figure, found[row, setting], part), f"{found[row, setting].shown(part)} it is in {setting}"
+
+
+@pytest.mark.parametrize(("name", "trees", "row", "setting"), BY_TREES)
+def test_table_by_numbers_of_trees(found, name, trees, row, setting):
+    _, *figures = quoted("docs/from-200-trees.md", name, trees)
+    for figure, each in zip(figures, (row, f"{row}-raw"), strict=True):
+        assert is_of(figure, found[each, setting], "test"), f"{found[each, setting].shown('test')} it is"
