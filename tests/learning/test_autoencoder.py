@@ -270,7 +270,7 @@ def test_few_trees_have_little_of_a_teacher():
 
 
 def test_few_sentences_with_trees_are_hardly_reconstructed():
-    """Their gradient beside that of arcs and labels is in proportion to the square of their number, up to enough of them."""
+    """Beside arcs and labels their gradient goes by the square of their number, up to enough of them."""
     parser, generative = made("encoder")
 
     def gradient(trees, labelled=0.5):
@@ -299,7 +299,7 @@ def test_a_teacher_that_is_surer_than_it_is():
     labels = parser.network.label_scores(reading.views, heads).log_softmax(-1)
     expected = -reading.trees.log_prob(heads).sum() - labels.amax(-1)[batch.is_word].sum()
     torch.testing.assert_close(agreement(reading, parser.network, 1e-4), expected)
-    assert float(agreement(reading, parser.network)) != pytest.approx(float(expected), rel=0.01)
+    assert agreement(reading, parser.network).item() != pytest.approx(expected.item(), rel=0.01)
 
 
 def test_a_teacher_goes_back_to_the_best_epoch():
