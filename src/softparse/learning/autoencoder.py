@@ -65,10 +65,6 @@ class ObjectiveConfig:
     raw_sentences: float = at_least(1.0, 0.0)  # raw sentences in an epoch, for each labelled one
     raw_batch: float = at_least(1.0, 0.1)  # size of a batch of raw sentences, in batches of trees
     updates: str = choice("alternate", "joint")  # raw and labelled batches in turns, or one of each in every update
-    # In place of model.words.dropout_rate in epochs with raw text: trees that are learnt by heart, word by word, hold
-    # nothing against what the other terms make of raw sentences. But a hundred trees teach little that is not about
-    # words: below a third of `enough_trees`, the fewer there are, the nearer it is to that rate.
-    dropout_rate: float | None = at_least(None, 0.0)
     # How the gradient goes through the tree.
     estimator: str = choice("relaxed", "straight-through", "marginals", "perturbed-marginals", "score-function")
     noise: str = choice("gumbel", "sum-of-gamma", "none")
@@ -124,18 +120,6 @@ class ObjectiveConfig:
         """
         planned = self.raw_until(trees, epochs)
         return min(planned, max(self.raw_patience, epochs // 2)) if trees and self.raw_patience else planned
-
-    def dropout_rate_for(self, trees: int, alone: float) -> float:
-        """The rate that words are dropped by in epochs with raw text, where it is `alone` in those with trees alone.
-
-        >>> objective = ObjectiveConfig(enough_trees=1000, dropout_rate=1.0)
-        >>> [objective.dropout_rate_for(trees, 0.0) for trees in (0, 250, 400, 1000)]
-        [1.0, 0.75, 1.0, 1.0]
-        """
-        if self.dropout_rate is None:
-            return alone
-        part = min(1.0, 3 * self._enough(trees)) if trees else 1.0
-        return alone + (self.dropout_rate - alone) * part
 
     def _enough(self, trees: int) -> float:
         """The part that these are of as many trees as raw text needs beside it."""

@@ -68,7 +68,6 @@ class Loop:
         self.number = len(found.train)  # of trees that no parser has made
         self.group, self.observer, self.unlabelled = group, observer, unlabelled
         self.network = parser.network
-        self.dropout_rate = config.model.words.dropout_rate
         self.networks = nn.ModuleDict({"parser": parser.network})
         self.generative: Generative | None = None
         if unlabelled is not None and unlabelled.autoencoder is not None:
@@ -110,8 +109,6 @@ class Loop:
         saved_at = time.monotonic()
         while progress.epoch < self.config.epochs and not self._has_lost_patience():
             updates = self.updates(progress.epoch)
-            if self.unlabelled:
-                self.network.words.rate = self.unlabelled.dropout_rate(self.number, progress.epoch, self.dropout_rate)
             while progress.position < len(updates):
                 self.step(updates[progress.position], progress.epoch + progress.position / len(updates))
                 progress.position += 1

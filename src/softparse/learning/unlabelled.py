@@ -32,10 +32,6 @@ class Unlabelled:
     def has_raw_text(self, epoch: int) -> bool:
         return self.raw is not None and self.first <= epoch < self.until
 
-    def dropout_rate(self, trees: int, epoch: int, alone: float) -> float:
-        """The rate that words are dropped by in an epoch, with so many trees; it is `alone` with trees alone."""
-        return self.config.dropout_rate_for(trees, alone) if self.has_raw_text(epoch) else alone
-
     def prolong(self, epoch: int, since_best: int) -> None:
         """After an epoch (from 0): where raw text would end here while it still helps, it stays for another one."""
         if epoch + 1 == self.until and since_best < self.config.raw_patience:

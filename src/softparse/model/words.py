@@ -42,7 +42,6 @@ class WordRepresentation(nn.Module):
         nn.init.normal_(self.embedding.weight, std=config.dimension**-0.5)
         with torch.no_grad():
             self.embedding.weight[0] = 0
-        self.rate = config.dropout_rate
         self.register_buffer("counts", torch.tensor(vocabulary.counts, dtype=torch.float32), persistent=False)
         self.dimension = config.dimension
         self.register_buffer("vectors", torch.zeros(1, 0) if vectors is None else vectors, persistent=False)
@@ -64,8 +63,9 @@ class WordRepresentation(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         words, external = batch.words, batch.external
-        if self.training and self.rate > 0:
-            drop = torch.rand(words.shape, device=words.device) < self.rate / (self.rate + self.counts[words])
+        rate = self.config.dropout_rate
+        if self.training and rate > 0:
+            drop = torch.rand(words.shape, device=words.device) < rate / (rate + self.counts[words])
             drop &= batch.is_word
             words = torch.where(drop, UNKNOWN_ID, words)
             external = torch.where(drop & (torch.rand(words.shape, device=words.device) < 0.5), 0, external)
