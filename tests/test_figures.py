@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from softparse.experiment.tables import cells, read_results
+from softparse.experiment.results import read_results
+from softparse.experiment.tables import cells
 
 ROOT = Path(__file__).parent.parent
 LANGUAGES = ("english", "french", "swedish")

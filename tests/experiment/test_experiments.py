@@ -24,9 +24,10 @@ from softparse.experiment.comparisons import versus
 from softparse.experiment.curves import curves_table
 from softparse.experiment.findings import Findings, parts_of
 from softparse.experiment.report import Report
+from softparse.experiment.results import read_results
 from softparse.experiment.rows import read_row, rows_in, tasks_of
 from softparse.experiment.settings import prepare, read_setting
-from softparse.experiment.tables import Cell, read_results, table
+from softparse.experiment.tables import Cell, table
 from softparse.learning.config import configure
 from tests.conftest import SMALL
 from tests.grammar import treebank
@@ -404,7 +405,8 @@ def test_rows(place):
 def test_tables():
     def result(row, setting, seed, las):
         scores = {"test": {"uas": las + 5, "las": las}}
-        return {"row": row, "title": row.upper(), "setting": setting, "seed": seed, "scores": scores}
+        made = {"row": row, "title": row.upper(), "setting": setting, "seed": seed}
+        return {**made, "scores": scores, "options": {}, "data": {}}
 
     results = [
         result("a", "x", 1, 70.0),
@@ -476,23 +478,26 @@ def test_the_projects_own_settings_and_rows_can_be_read():
         configure(row.preset, assignments=row.set)  # or it is an error
 
 
+COUNTS = {"1": {"gold": 5, "predicted": 5, "alone": 4, "with_head": 3}}
+
+
 def made(row, seed, right, raw=False, trees=0, against=(), labels=None, peer=""):
     """A result on ten sentences of ten words, `right` of them right in each."""
     words = [10] * len(right)
     scores = {
         "las": sum(right) / sum(words) * 100, "uas": sum(right) / sum(words) * 100,
         "by_sentence": {"words": words, "heads": right, "labelled": right},
-        "breakdown": {"distances": {}, "labels": labels or {}},
+        "breakdown": {"distances": COUNTS, "labels": labels or COUNTS},
     }  # fmt: skip
     options = {"raw": raw, "trees": trees, "against": list(against), "peer": peer}
     return {
         "row": row, "title": row, "setting": "x", "seed": seed, "options": options, "scores": {"test": scores},
-        "sizes": {"dev": [1, 10]}, "seconds": {"training": 1.0}, "machine": {"processor": "p", "threads": 1},
+        "table": "t", "data": {}, "sizes": {"dev": [1, 10]}, "seconds": {"training": 1.0},
+        "machine": {"processor": "p", "threads": 1},
     }  # fmt: skip
 
 
 def test_what_readers_ask_first_comes_first():
-    counts = {"1": {"gold": 5, "predicted": 5, "alone": 4, "with_head": 3}}
     results = [
         made("a", 1, [5]), made("b", 1, [5], raw=True, against=["c"]), made("c", 1, [5]),
         made("1", 1, [7]), made("2", 1, [8], raw=True, against=["1"]), made("3", 1, [6], peer="spacy-words"),
@@ -500,7 +505,6 @@ def test_what_readers_ask_first_comes_first():
     tables = ("ablations", "others", "others", "table-a", "table-a", "table-a")
     for result, name in zip(results, tables, strict=True):
         result["table"] = name
-        result["scores"]["test"]["breakdown"] = {"distances": counts, "labels": counts}
     findings = Findings(results)
     assert [name for name, _ in findings.tables()] == ["table-a", "ablations", "others"]
     assert list(findings.twins()) == [("x", "2", "1"), ("x", "b", "c")]
@@ -531,10 +535,35 @@ def test_rows_are_compared_by_the_means_of_their_runs():
         versus(results)
 
 
+def of_preset(result, number):
+    """The result as a run of the default preset with this value of a setting."""
+    epochs = configure("default").train.epochs
+    return {**result, "config": {"train": {"epochs": epochs + number}}}
+
+
+def test_results_of_an_earlier_preset_are_marked_and_not_compared_with_those_of_now(tmp_path):
+    before, after = made("a", 1, [7] * 10, trees=1), made("b", 1, [9] * 10, raw=True, trees=1, against=["a", "peer"])
+    peer = of_preset(made("peer", 1, [5] * 10, trees=1, peer="spacy-words"), 0)
+    for epochs, compared, mark in (((0, 0), ["a", "peer"], ""), ((1, 1), ["a", "peer"], " †"), ((1, 0), ["peer"], "")):
+        results = [of_preset(before, epochs[0]), of_preset(after, epochs[1]), peer]
+        assert [each.against for each in versus(results)] == compared
+        assert f"| b | 90.00 / 90.00 (1){mark} |" in table(results)
+        assert "| peer | 50.00 / 50.00 (1) |" in table(results)
+        assert ("+20.00" in curves_table(results)) == ("a" in compared)
+        assert ([*Findings(results).twins()] == [("x", "b", "a")]) == ("a" in compared)
+        page = Report(Findings(results)).html()
+        assert ("of an earlier preset" in page) == ("a †: " in page) == (epochs != (0, 0))
+    (tmp_path / "a.json").write_text(json.dumps(results[0]))
+    outcome = CliRunner().invoke(main, ["experiment", "table", str(tmp_path)])
+    assert "(1) † |\n\n† of an earlier preset" in outcome.stdout
+    results[0]["options"]["set"] = ["train.abolished=1"]
+    assert "(1) † |" in table(results)
+
+
 def test_what_has_no_test_scores_is_compared_on_dev(tmp_path):
     results = [made("a", 1, [7] * 10), made("b", 1, [9] * 10, against=["a"])]
     for result in results:
-        result |= {"table": "some", "data": {}, "scores": {"dev": result["scores"]["test"]}}
+        result |= {"scores": {"dev": result["scores"]["test"]}}
         (tmp_path / f"{result['row']}.json").write_text(json.dumps(result))
     findings = Findings(results)
     for text in (findings.markdown(), CliRunner().invoke(main, ["experiment", "table", str(tmp_path)]).output):
@@ -549,7 +578,7 @@ def test_roots_are_told_where_some_parsers_may_predict_several():
     one, several, peer = made("one", 1, [7]), made("several", 1, [7]), made("peer", 1, [7], peer="spacy-words")
     for result, single in ((one, True), (several, False)):
         result["config"] = {"decoding": {"single_root": single}}
-        result["scores"]["test"]["breakdown"]["distances"] = roots
+        result["scores"]["test"]["breakdown"] = {"distances": roots, "labels": {}}
     assert not are_about_roots([one, peer])
     assert are_about_roots([one, several, peer])
     lines = roots_table([one, several, peer], "test").splitlines()

@@ -77,13 +77,16 @@ def table(tables, part) -> None:
     """Print the results below folders (experiments/results/NAME) as Markdown tables, with the differences of rows."""
     from ..experiment.comparisons import versus_table
     from ..experiment.findings import parts_of
-    from ..experiment.tables import read_results
+    from ..experiment.results import read_results
+    from ..experiment.tables import note
     from ..experiment.tables import table as made
 
     results = read_results(tables)
     _warn_of_mixed(results)
     part = part or next(iter(parts_of(results)), "test")
     click.echo(made(results, part))
+    if note(results):
+        click.echo(f"\n{note(results)}")
     if any(result["options"].get("against") for result in results):
         click.echo(f"\n{versus_table(results, part)}")
 
@@ -106,8 +109,8 @@ def report(output, markdown, data, work, results) -> None:
     from ..corpus.files import replacing
     from ..experiment.findings import Findings
     from ..experiment.report import Report
+    from ..experiment.results import read_results
     from ..experiment.settings import dev_files
-    from ..experiment.tables import read_results
 
     read = read_results([results])
     _warn_of_mixed(read)

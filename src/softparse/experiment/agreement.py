@@ -6,12 +6,13 @@ Settings that only one of two results knows do not count: the other may be older
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
-from ..configuration import as_table
+from ..configuration import ConfigurationError, as_table
 from ..learning.config import configure, settled
+from .results import Result
 from .rows import DATA, Row, Task
-from .tables import Result, cells
 
 OPTIONS = (*DATA, "peer")  # of a row, which its configuration does not tell
 # Settings of a result that say nothing about how it was made, or that its options and checksums tell.
@@ -28,9 +29,11 @@ def mixed(results: Iterable[Result]) -> list[str]:
         different = contradictions(data.setdefault(result["setting"], result["data"]), result["data"])
         if different:
             found.append(f"{result['row']}, {result['setting']}: other files than in other rows ({_listed(different)})")
-    for (row, setting), cell in cells(results).items():
-        first = _told(cell.results[0])
-        different = [name for other in cell.results[1:] for name in contradictions(first, _told(other))]
+    runs: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        runs.setdefault((result["row"], result["setting"]), []).append(result)
+    for (row, setting), (first, *others) in runs.items():
+        different = [name for other in others for name in contradictions(_told(first), _told(other))]
         if different:
             found.append(f"{row}, {setting}: its runs differ in {_listed(different)}")
     return found
@@ -40,6 +43,16 @@ def outdated(task: Task, result: Result, checksums: dict[str, str]) -> list[str]
     """In what a result differs from what its row says now, and its setting by checksums."""
     missing = [f"score of {part}" for part in task.row.score if part not in result["scores"]]
     return contradictions(_told(result), wanted(task.row) | {"checksums": checksums}) + missing
+
+
+def is_earlier(result: Result) -> bool:
+    """Whether what the row of a result says gives other settings now: its preset has changed."""
+    known = {each.name for each in fields(Row)}
+    row = Row(**{name: value for name, value in result["options"].items() if name in known})
+    try:
+        return bool(contradictions(_told(result), wanted(row)))
+    except ConfigurationError:  # of a setting or a preset that is no more
+        return True
 
 
 def wanted(row: Row) -> dict[str, Any]:

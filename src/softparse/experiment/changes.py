@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from .tables import Cell, Result, cells, titles
+from .results import Result
+from .tables import Cell, cells, titles
 
 READINGS = {"alone": "same class", "with_head": "and same head"}
 PAPER_LABELS = ("fixed", "mwe", "advmod", "appos")  # those that the paper looks at; `mwe` is `fixed` in version 2 of UD

@@ -9,7 +9,8 @@ import numpy
 
 from ..configuration import ConfigurationError
 from ..evaluation.significance import DRAWS, Comparison, bootstrap_over_runs, paired_bootstrap
-from .tables import Cell, Result, cells, titles
+from .results import Result
+from .tables import Cell, cells, titles
 
 CAVEAT = (
     "p: paired bootstrap over sentences on scores averaged over runs, two-sided; it speaks of these runs on other "
@@ -31,14 +32,14 @@ class Versus:
 
 
 def versus(results: Sequence[Result], part: str = "test", draws: int = DRAWS) -> list[Versus]:
-    """Every row against those that its file names under `against`, where both have results."""
+    """Every row against those that its file names under `against`, where both have results that can be compared."""
     found = cells(results)
     wanted = {(result["row"], result["setting"]): result["options"].get("against", []) for result in results}
     every = []
     for (row, setting), others in wanted.items():
         for other in others:
             first, second = found.get((other, setting), Cell()), found[row, setting]
-            if first.values(part, "las") and second.values(part, "las"):
+            if first.values(part, "las") and second.values(part, "las") and second.is_comparable(first):
                 runs = len(second.values(part, "las")), len(first.values(part, "las"))
                 _refuse_other_sentences(first, second, part, f"{row} and {other} in {setting}")
                 several = compared_over_runs(first, second, part, draws) if min(runs) > 1 else None

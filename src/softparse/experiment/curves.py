@@ -8,7 +8,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .tables import Result
+from .agreement import is_earlier
+from .results import Result
 
 
 @dataclass(frozen=True)
@@ -24,17 +25,20 @@ class Point:
 
 
 def curve(results: Sequence[Result], setting: str, raw: bool, part: str = "test", measure: str = "las") -> list[Point]:
-    """Points by number of trees, of rows that name one; of two rows for a point, the first."""
+    """Points by number of trees, of our own rows that name one; of two rows for a point, the first.
+
+    All are of one preset: where there are results of what it is now, those of an earlier one do not count.
+    """
+    own = [
+        result
+        for result in results
+        if result["setting"] == setting and result["options"]["trees"] and not result["options"]["peer"]
+    ]
     found: dict[int, list[float]] = {}
     rows: dict[int, str] = {}
-    for result in results:
+    for result in [result for result in own if not is_earlier(result)] or own:
         options = result["options"]
-        if (
-            result["setting"] != setting
-            or options["raw"] != raw
-            or not options["trees"]
-            or part not in result["scores"]
-        ):
+        if options["raw"] != raw or part not in result["scores"]:
             continue
         if rows.setdefault(options["trees"], result["row"]) == result["row"]:
             found.setdefault(options["trees"], []).append(result["scores"][part][measure])

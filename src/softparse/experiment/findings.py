@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from .changes import are_about_roots, changes, changes_table, notable, roots_table
 from .comparisons import CAVEAT, versus_table
 from .curves import curves_table
-from .tables import Cell, Result, cells, sizes_table, table, titles
+from .results import Result
+from .tables import Cell, cells, note, sizes_table, table, titles
 
 # What readers ask first comes first; tables of other names follow.
 HEADINGS = {
@@ -40,7 +41,8 @@ class Findings:
                 first = cell.results[0]
                 if first["table"] == name and first["options"].get("against") and cell.values("test", "las"):
                     twin = first["options"]["against"][0]
-                    if self.found.get((twin, setting), Cell()).values("test", "las"):
+                    other = self.found.get((twin, setting), Cell())
+                    if other.values("test", "las") and cell.is_comparable(other):
                         yield setting, row, twin
 
     def markdown(self) -> str:
@@ -49,7 +51,7 @@ class Findings:
         parts += ["## Sizes", sizes_table(self.results)]
         for name, results in self.tables():
             parts += [f"## {heading(name)}", f"`softparse experiment run experiments/{name} --data DATA --jobs 2`"]
-            parts += [table(results, part) for part in parts_of(results)]
+            parts += [*(table(results, part) for part in parts_of(results)), note(results)]
             if is_compared(results):
                 parts += [CAVEAT, versus_table(results, parts_of(results)[0])]
             if are_about_roots(results):

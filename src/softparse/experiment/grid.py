@@ -12,10 +12,10 @@ from pathlib import Path
 
 from .agreement import outdated
 from .processes import stopping_politely
+from .results import read_result
 from .rows import Task
 from .run import result_path, setting_path
 from .settings import read_setting
-from .tables import read_result
 
 ELSEWHERE = 75  # the code of a run that another process is at: EX_TEMPFAIL, try again later
 Say = Callable[[str], None]

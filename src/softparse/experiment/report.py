@@ -15,7 +15,8 @@ from .comparisons import CAVEAT, Versus, versus, versus_table
 from .curves import curve, curves_table
 from .examples import Example, examples, wrong
 from .findings import Findings, heading, is_compared, is_curve, parts_of, times_table
-from .tables import Cell, Result, sizes_table, table
+from .results import Result
+from .tables import MARK, Cell, note, sizes_table, table
 
 EXAMPLES = 4  # of each kind and setting
 GROUPS = ("trees alone", "with raw text", "peers")
@@ -72,13 +73,14 @@ class Report:
             parts.append(_legend())
             parts.append(_pictures(self._dots(results, setting) for setting in settings))
         parts += [_html_table(table(results, part)) for part in parts_of(results)]
+        parts.append(f"<p>{escape(note(results))}</p>" if note(results) else "")
         if is_compared(results):
             parts.append(f"<h3>Differences</h3>\n<p>{escape(CAVEAT)}</p>")
             parts.append(self._gains(results))
             parts.append(_html_table(versus_table(results, parts_of(results)[0])))
         if are_about_roots(results):
             parts.append(f"<h3>Roots</h3>\n{_html_table(roots_table(results, parts_of(results)[0]))}")
-        return "\n".join(parts)
+        return "\n".join(filter(None, parts))
 
     def _dots(self, results: Sequence[Result], setting: str) -> str:
         """The rows of a table in a setting on one axis."""
@@ -91,7 +93,8 @@ class Report:
                 options = cell.results[0]["options"]
                 deviation = statistics.stdev(values) if len(values) > 1 else 0.0
                 group = 2 if options["peer"] else int(options["raw"])
-                dots.append(Dot(self.titles[row], statistics.mean(values), deviation, group))
+                title = f"{self.titles[row]} {MARK}" if cell.is_earlier else self.titles[row]
+                dots.append(Dot(title, statistics.mean(values), deviation, group))
         return dots_svg(setting, dots, f"LAS on {part}") if dots else ""
 
     def _gains(self, results: Sequence[Result]) -> str:

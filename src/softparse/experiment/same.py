@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ..configuration import ConfigurationError
+from .results import read_result
 from .rows import DATA, Task
-from .tables import read_result
 
 
 def same_run(

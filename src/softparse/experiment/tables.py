@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-from ..configuration import ConfigurationError
+from .agreement import is_earlier
+from .results import Result
 
-Result = dict[str, Any]
-KEYS = {"table", "row", "title", "setting", "seed", "options", "scores", "data", "sizes", "seconds", "machine"}
+MARK = "†"
+OF_EARLIER = f"{MARK} of an earlier preset, and not compared with what the preset of the same name gives now."
 
 
 @dataclass
@@ -32,53 +30,36 @@ class Cell:
         """Heads and labels of the dev sentences, as the first run parsed them."""
         return next((result["parses"] for result in self.results if result.get("parses")), [])
 
+    @property
+    def is_earlier(self) -> bool:
+        """Whether some of its runs are of a preset that has changed since."""
+        return any(map(is_earlier, self.results))
+
+    def is_comparable(self, other: Cell) -> bool:
+        """Not if a preset that both are of has changed between them: the difference would be that of the change."""
+        presets = {_preset(result) for cell in (self, other) for result in cell.results}
+        return len(presets) > 1 or self.is_earlier == other.is_earlier
+
     def shown(self, part: str, measures: Sequence[str] = ("uas", "las")) -> str:
-        """Mean ± standard deviation, and the number of runs."""
+        """Mean ± standard deviation, the number of runs, and a mark if they are of an earlier preset."""
         values = [self.values(part, measure) for measure in measures]
         if not values[0]:
             return ""
         means = " / ".join(f"{statistics.mean(column):.2f}" for column in values)
+        mark = f" {MARK}" if self.is_earlier else ""
         if len(values[0]) < 2:
-            return f"{means} (1)"
+            return f"{means} (1){mark}"
         spread = " / ".join(f"{statistics.stdev(column):.2f}" for column in values)
-        return f"{means} ± {spread} ({len(values[0])})"
+        return f"{means} ± {spread} ({len(values[0])}){mark}"
 
 
-def read_results(folders: Iterable[Path]) -> list[Result]:
-    """All results below these folders."""
-    paths: list[Path] = []
-    for folder in folders:
-        if not folder.exists():
-            raise ConfigurationError(f"{folder}: there are no results")
-        if folder.is_file():
-            raise ConfigurationError(f"{folder}: is a file; give a folder of results")
-        paths += sorted(folder.rglob("*.json"), key=_order)
-    distinct = {path.resolve(): path for path in paths}  # folders may lie in each other
-    found = list(map(read_result, distinct.values()))
-    tables: dict[str, str] = {}
-    for result in found:
-        other = tables.setdefault(result["row"], result["table"])
-        if other != result["table"]:
-            raise ConfigurationError(f"the tables {other} and {result['table']} both have a row {result['row']}; "
-                                     "rename one of them, lest they be taken for one")  # fmt: skip
-    return found
+def _preset(result: Result) -> str:
+    return result["options"].get("peer") or result["options"].get("preset", "")
 
 
-def read_result(path: Path) -> Result:
-    try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigurationError(f"{path}: not a result ({error}); delete it to run it again") from None
-    if not isinstance(result, dict) or not set(result) >= KEYS:
-        raise ConfigurationError(f"{path}: not a result; delete it to run it again")
-    return result
-
-
-def _order(path: Path) -> tuple[str, int, str, str]:
-    """Rows by their numbers, 2 before 10."""
-    row = path.parent.name
-    number = row.split("-")[0]
-    return path.parent.parent.as_posix(), int(number) if number.isdigit() else 0, row, path.name
+def note(results: Iterable[Result]) -> str:
+    """What the mark in their tables means, if it is there."""
+    return OF_EARLIER if any(map(is_earlier, results)) else ""
 
 
 def cells(results: Iterable[Result]) -> dict[tuple[str, str], Cell]:
