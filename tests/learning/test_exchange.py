@@ -124,6 +124,17 @@ def test_batches_are_of_other_trees_in_every_epoch():
     assert batches.epoch(1) != TreeBatches(trees, parsed, replace(batches.config, seed=2)).epoch(1)
 
 
+def test_many_trees_are_exchanged_less():
+    trees = alike(200)
+
+    def changed(limit):
+        batches = TreeBatches(trees, [], TrainConfig(exchange=0.8, exchange_trees=limit)).epoch(0)
+        return sum(tree not in trees for batch in batches for tree in batch)
+
+    assert 0.1 * 200 < changed(50) < 0.3 * 200
+    assert 0.6 * 200 < changed(200) == changed(300) == changed(0) < 200
+
+
 def test_batches_go_by_the_lengths_that_come_of_it():
     """So that there is as little padding as without."""
     phrase = Tree([*"abcdef", "v"], [6, 6, 6, 6, 6, 7, 0], [*["amod"] * 5, "nsubj", "root"])

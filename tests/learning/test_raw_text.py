@@ -479,13 +479,29 @@ def test_as_many_raw_sentences_as_trees_are_drawn(ambiguous, monkeypatch):
     assert len(set(seen)) > 150  # others in every epoch
 
 
-@pytest.mark.parametrize("number", [0, 0.01, 0.1])
-def test_few_raw_sentences(ambiguous, monkeypatch, number):
+def raw_drawn(monkeypatch, config):
+    """How many raw sentences a run learns from."""
     seen = []
     step = Loop.step
     monkeypatch.setattr(Loop, "step", lambda self, update, done: (seen.extend(update.raw), step(self, update, done)))
-    train(configuration(ambiguous, "", *RAW, f"objective.raw_sentences={number}", "train.epochs=2"))
-    assert len(seen) == 2 * math.ceil(80 * number)
+    train(config)
+    return len(seen)
+
+
+@pytest.mark.parametrize("number", [0, 0.01, 0.1])
+def test_few_raw_sentences(ambiguous, monkeypatch, number):
+    config = configuration(ambiguous, "", *RAW, f"objective.raw_sentences={number}", "train.epochs=2")
+    assert raw_drawn(monkeypatch, config) == 2 * math.ceil(80 * number)
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_few_raw_sentences_come_as_often_as_trees(ambiguous, monkeypatch, tmp_path, turns):
+    """80 trees are 8 batches, which go `turns` times into an epoch."""
+    batches = ("train.batch_words=10000", "train.batch_sentences=10", f"train.epoch_batches={turns * 8}")
+    config = configuration(ambiguous, "", *RAW, *batches, "train.epochs=1")
+    raw = tmp_path / "raw.txt"
+    raw.write_text("".join((ambiguous / "raw.txt").read_text().splitlines(keepends=True)[:12]))
+    assert raw_drawn(monkeypatch, replace(config, data=replace(config.data, raw=[str(raw)]))) == 12 * turns
 
 
 def test_unknown_words_are_drawn_as_often_as_they_come(ambiguous, tmp_path):

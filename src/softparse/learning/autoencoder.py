@@ -62,7 +62,8 @@ class ObjectiveConfig:
     labelled_from: int = at_least(3, 1)
     raw_from: int = at_least(7, 1)
     teacher_from: int = at_least(4, 1)
-    raw_sentences: float = at_least(1.0, 0.0)  # raw sentences in an epoch, for each labelled one
+    # Raw sentences in an epoch, for each labelled one; but where there are few, none comes more often than a tree does.
+    raw_sentences: float = at_least(1.0, 0.0)
     raw_batch: float = at_least(1.0, 0.1)  # size of a batch of raw sentences, in batches of trees
     updates: str = choice("alternate", "joint")  # raw and labelled batches in turns, or one of each in every update
     # How the gradient goes through the tree.

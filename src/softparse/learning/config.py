@@ -52,7 +52,9 @@ class TrainConfig:
     # many do, and the other settings count epochs. 0 is once.
     epoch_batches: int = at_least(0, 0)
     # In so many places of a tree, on average, another subtree with the same label comes in, another one every time.
+    # Many trees need it less: with twice as many as this there are half as many exchanges. 0 is no such limit.
     exchange: float = at_least(0.0, 0.0, below=100.0)
+    exchange_trees: int = at_least(0, 0)
     optimizer: str = choice("adam", "adadelta")
     learning_rate: float = at_least(4e-3, 0.0)
     beta2: float = at_least(0.9, 0.0, below=1.0)
@@ -70,6 +72,15 @@ class TrainConfig:
     device: str = "auto"
     threads: int = at_least(0, 0)  # 0 is as many as torch takes
     save_seconds: float = at_least(120.0, 0.0)  # between saves of the state within an epoch
+
+    def exchanges_for(self, trees: int) -> float:
+        """How many subtrees of each tree are exchanged, on average, if there are so many trees.
+
+        >>> config = TrainConfig(exchange=4.0, exchange_trees=1000)
+        >>> [config.exchanges_for(trees) for trees in (0, 100, 1000, 2000, 4000)]
+        [4.0, 4.0, 4.0, 2.0, 1.0]
+        """
+        return self.exchange * min(1.0, self.exchange_trees / max(trees, 1)) if self.exchange_trees else self.exchange
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ class TreeBatches:
         self.trees, self.parsed, self.config = trees, parsed, config  # parsed ones were made by a parser
         self.passes = passes([len(tree) for tree in trees], config)
         self.exchange = Exchange(trees) if config.exchange else None
+        self.exchanges = config.exchanges_for(len(trees))
 
     def epoch(self, number: int) -> list[list[Tree]]:
         return [batch for turn in range(self.passes) for batch in self._pass(number * self.passes + turn)]
@@ -52,7 +53,7 @@ class TreeBatches:
         chosen = list(self.trees)
         if self.exchange is not None:
             generator = np.random.default_rng([self.config.seed, number, 4])
-            chosen = [self.exchange.exchanged(tree, self.config.exchange, generator) for tree in chosen]
+            chosen = [self.exchange.exchanged(tree, self.exchanges, generator) for tree in chosen]
         if self.parsed:
             others = np.random.default_rng([self.config.seed, number, 3]).permutation(len(self.parsed))
             chosen += [self.parsed[place] for place in others[: len(self.trees)]]

@@ -34,10 +34,9 @@ def make_unlabelled(config: Config, found: Data, parser: Parser, observer: Obser
     if objective.needs_raw:
         data, train = config.data, config.train
         stream = RawStream(found.raw_files, train.seed, data.raw_buffer, data.longest_raw)
-        trees = len(found.train) * passes([len(tree) for tree in found.train], train)
-        number = max(1, round(objective.raw_sentences * trees))
-        if not found.train:
-            number = min(found.raw.sentences, MOST_WITHOUT_TREES)
+        turns = passes([len(tree) for tree in found.train], train)
+        drawn = objective.raw_sentences * len(found.train) if found.train else MOST_WITHOUT_TREES
+        number = max(1, round(turns * min(drawn, found.raw.sentences)))
         sentences = max(1, round(objective.raw_batch * train.batch_sentences))
         words = max(1, round(objective.raw_batch * train.batch_words))
         raw = RawBatches(stream, number, sentences, words, train.seed)
