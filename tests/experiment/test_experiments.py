@@ -274,11 +274,9 @@ def test_a_model_that_was_made_otherwise_is_not_taken_for_this_ones(place, chang
     old, new = ("trees = 6", "trees = 9") if change == "trees" else ("train.epochs=2", "train.epochs=3")
     row.write_text(row.read_text().replace(old, new))
     told = CliRunner().invoke(main, arguments).stderr
-    assert (
-        f"({'options.trees' if change == 'trees' else 'config.train.epochs'}); delete {path} to make it again" in told
-    )
-    path.unlink()
-    assert CliRunner().invoke(main, arguments).exit_code == 0
+    assert f"({'options.trees' if change == 'trees' else 'config.train.epochs'}); --renew makes it again" in told
+    assert json.loads(path.read_text()) == first
+    assert CliRunner().invoke(main, [*arguments, "--renew"]).exit_code == 0
     again = json.loads(path.read_text())
     assert [entry["losses"] for entry in again["history"]] != [entry["losses"] for entry in first["history"]]
     assert len(again["history"]) == (2 if change == "trees" else 3)
@@ -291,7 +289,7 @@ def test_results_of_other_data_and_without_a_score_are_told(place):
     row.write_text(row.read_text().replace('["dev"]', '["dev", "test"]'))
     setting = place / "settings" / "small.toml"
     setting.write_text(setting.read_text().replace('"train.conllu" = "', '"train.conllu" = "00'))
-    assert "(checksums.train.conllu, score of test); delete" in CliRunner().invoke(main, arguments).stderr
+    assert "(checksums.train.conllu, score of test); --renew" in CliRunner().invoke(main, arguments).stderr
 
 
 def test_a_run_that_another_process_is_at(place):
@@ -363,6 +361,15 @@ def test_results_that_do_not_belong_together_are_told(place):
     again = CliRunner().invoke(main, command(place, "experiment", "run", str(row)))
     (told,) = [line for line in again.stderr.splitlines() if "otherwise" in line]
     assert told.startswith(f"table/1-plain/small-2: its result was made otherwise than the row says now ({different}")
+    first = path.with_name("small-1.json")
+    as_it_was = first.read_bytes()
+    renewing = command(place, "experiment", "run", str(row), "--renew")
+    outcome = CliRunner().invoke(main, renewing)
+    assert "2 runs, 1 of them done already" in outcome.stderr
+    assert "1-plain/small-2: done" in outcome.stderr
+    assert json.loads(path.read_text())["config"]["model"] == json.loads(as_it_was)["config"]["model"]
+    assert first.read_bytes() == as_it_was
+    assert "2 of them done already" in CliRunner().invoke(main, renewing).stderr
 
 
 def test_other_data_is_refused(place):
@@ -553,6 +560,8 @@ def test_results_of_an_earlier_preset_are_marked_and_not_compared_with_those_of_
         assert ([*Findings(results).twins()] == [("x", "b", "a")]) == ("a" in compared)
         page = Report(Findings(results)).html()
         assert ("of an earlier preset" in page) == ("a †: " in page) == (epochs != (0, 0))
+    half = [*results, of_preset(made("a", 2, [8] * 10, trees=1), 0)]  # one of two runs has been made again
+    assert "| a | 80.00 / 80.00 (1) |" in table(half)
     (tmp_path / "a.json").write_text(json.dumps(results[0]))
     outcome = CliRunner().invoke(main, ["experiment", "table", str(tmp_path)])
     assert "(1) † |\n\n† of an earlier preset" in outcome.stdout

@@ -31,17 +31,18 @@ def experiment() -> None:
 @click.option("--seeds", type=click.IntRange(1), help="Runs of each row and setting [default: as the row says].")
 @click.option("--setting", "settings", multiple=True, help="Only this one (may be repeated).")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at a time.")
+@click.option("--renew", is_flag=True, help="Make results again that were made otherwise than their rows say now.")
 @DATA
 @WORK
 @RESULTS
-def run(rows, seeds, settings, jobs, data, work, results) -> None:
+def run(rows, seeds, settings, jobs, renew, data, work, results) -> None:
     """Run rows of tables: TOML files, or folders of them. What has a result already is left alone."""
     from ..experiment.grid import Grid
     from ..experiment.rows import rows_in, tasks_of
 
     tasks = tasks_of(rows_in(rows), seeds, settings)
-    is_complete = Grid(tasks, data, work, results, jobs, lambda message: click.echo(message, err=True)).run()
-    if not is_complete:
+    grid = Grid(tasks, data, work, results, jobs, renew, lambda message: click.echo(message, err=True))
+    if not grid.run():
         sys.exit(1)
 
 

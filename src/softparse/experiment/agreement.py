@@ -55,6 +55,11 @@ def is_earlier(result: Result) -> bool:
         return True
 
 
+def of_one_preset(results: Sequence[Result]) -> list[Result]:
+    """Those of the preset as it is now, or all if there are none: half a table that is made again is no mixture."""
+    return [result for result in results if not is_earlier(result)] or list(results)
+
+
 def wanted(row: Row) -> dict[str, Any]:
     """What a row says about how its runs are made, in full."""
     now: dict[str, Any] = {"options": {name: getattr(row, name) for name in OPTIONS}}

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .agreement import is_earlier
+from .agreement import of_one_preset
 from .results import Result
 
 
@@ -36,7 +36,7 @@ def curve(results: Sequence[Result], setting: str, raw: bool, part: str = "test"
     ]
     found: dict[int, list[float]] = {}
     rows: dict[int, str] = {}
-    for result in [result for result in own if not is_earlier(result)] or own:
+    for result in of_one_preset(own):
         options = result["options"]
         if options["raw"] != raw or part not in result["scores"]:
             continue

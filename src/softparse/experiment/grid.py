@@ -28,13 +28,14 @@ class Grid:
     work: Path
     results: Path
     jobs: int = 1
+    renew: bool = False  # whether results that were made otherwise than their rows say now are made again
     say: Say = print
     failed: list[Task] = field(default_factory=list)
     elsewhere: list[Task] = field(default_factory=list)  # which another process is at
 
     def run(self) -> bool:
         """Run what has no result yet. Returns whether everything has one now."""
-        waiting = [task for task in self.tasks if not result_path(task, self.results).exists()]
+        waiting = [task for task in self.tasks if not self._is_done(task)]
         done = len(self.tasks) - len(waiting)
         self.say(f"{len(self.tasks)} runs, {done} of them done already; {self.jobs} at a time")
         self._tell_of_outdated()
@@ -42,14 +43,21 @@ class Grid:
             self._run(waiting)
         return not self.failed and not self.elsewhere
 
+    def _is_done(self, task: Task) -> bool:
+        return result_path(task, self.results).exists() and not (self.renew and self._outdated(task))
+
+    def _outdated(self, task: Task) -> list[str]:
+        """In what the result of a run, if there is one, differs from what its row says now."""
+        path = result_path(task, self.results)
+        return outdated(task, read_result(path), read_setting(setting_path(task))[1]) if path.exists() else []
+
     def _tell_of_outdated(self) -> None:
+        remedy = "it is made again" if self.renew else "--renew makes it again"
         for task in self.tasks:
-            path = result_path(task, self.results)
-            if path.exists():
-                different = outdated(task, read_result(path), read_setting(setting_path(task))[1])
-                if different:
-                    self.say(f"{task.name}: its result was made otherwise than the row says now "
-                             f"({', '.join(different[:5])}); delete {path} to make it again")  # fmt: skip
+            different = self._outdated(task)
+            if different:
+                self.say(f"{task.name}: its result was made otherwise than the row says now "
+                         f"({', '.join(different[:5])}); {remedy}")  # fmt: skip
 
     def _run(self, waiting: list[Task]) -> None:
         running: dict[subprocess.Popen[bytes], tuple[Task, float]] = {}
@@ -58,7 +66,7 @@ class Grid:
             while waiting or running:
                 while waiting and len(running) < self.jobs:
                     task = waiting.pop(0)
-                    if result_path(task, self.results).exists():  # another grid has made it meanwhile
+                    if self._is_done(task):  # another grid has made it meanwhile
                         total -= 1
                         continue
                     running[self._start(task)] = task, time.monotonic()
@@ -84,7 +92,7 @@ class Grid:
             return subprocess.Popen(command, stdout=file, stderr=file, env={"OMP_NUM_THREADS": threads, **os.environ})
 
     def _tell(self, task: Task, code: int, seconds: float, left: float) -> None:
-        if code == 0 and result_path(task, self.results).exists():
+        if code == 0 and self._is_done(task):
             self.say(f"{task.name}: done in {seconds / 60:.1f} minutes; about {left / 60:.0f} minutes left for all")
             return
         if code == ELSEWHERE:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from .agreement import is_earlier
+from .agreement import is_earlier, of_one_preset
 from .results import Result
 
 MARK = "†"
@@ -32,7 +32,7 @@ class Cell:
 
     @property
     def is_earlier(self) -> bool:
-        """Whether some of its runs are of a preset that has changed since."""
+        """Whether its runs are of a preset that has changed since."""
         return any(map(is_earlier, self.results))
 
     def is_comparable(self, other: Cell) -> bool:
@@ -63,11 +63,11 @@ def note(results: Iterable[Result]) -> str:
 
 
 def cells(results: Iterable[Result]) -> dict[tuple[str, str], Cell]:
-    """By row and setting."""
-    found: dict[tuple[str, str], Cell] = {}
+    """By row and setting. Where some runs are of the preset as it is now, those of an earlier one do not count."""
+    found: dict[tuple[str, str], list[Result]] = {}
     for result in results:
-        found.setdefault((result["row"], result["setting"]), Cell()).results.append(result)
-    return found
+        found.setdefault((result["row"], result["setting"]), []).append(result)
+    return {key: Cell(of_one_preset(runs)) for key, runs in found.items()}
 
 
 def titles(results: Iterable[Result]) -> dict[str, str]:
