@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import platform
 import shutil
 import subprocess
 import sys
@@ -23,11 +24,13 @@ from softparse.experiment.changes import are_about_roots, changes, changes_table
 from softparse.experiment.comparisons import versus
 from softparse.experiment.curves import curves_table
 from softparse.experiment.findings import Findings, parts_of
+from softparse.experiment.machine import processor
 from softparse.experiment.report import Report
 from softparse.experiment.results import read_results
 from softparse.experiment.rows import read_row, rows_in, tasks_of
 from softparse.experiment.settings import prepare, read_setting
 from softparse.experiment.tables import Cell, table
+from softparse.experiment.times import times_table, total_time
 from softparse.learning.config import configure
 from tests.conftest import SMALL
 from tests.grammar import treebank
@@ -692,3 +695,26 @@ def test_the_tables_of_the_committed_results_are_those_of_their_files():
     for name, results in Findings(read_results([folder])).tables():
         for part in parts_of(results):
             assert table(results, part) in text, f"{name}: make experiments/results/README.md anew"
+
+
+def test_times_of_different_machines_are_not_averaged():
+    results = [made("a", seed, [5]) for seed in (1, 2, 3)] + [made("b", 1, [5])]
+    for result, minutes in zip(results, (10, 20, 60, 15), strict=True):
+        result["seconds"]["training"] = 60.0 * minutes
+        result["seconds"]["parsing dev"] = 0.5
+    results[2]["machine"]["processor"] = "q"
+    results[3]["same_as"] = "t/a"
+    assert times_table(results).splitlines()[2:] == [
+        "| a | x | 15.0 | 2 | p | 1 | 2 |",
+        "| a | x | 60.0 | 2 | q | 1 | 1 |",
+        "| b | x | 15.0 | 2 | p | 1 | 1 |",
+    ]
+    assert total_time(results) == "All 3 runs together: 1.5 hours of training."
+
+
+def test_the_name_of_the_processor(tmp_path):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\n")
+    assert processor(cpuinfo) == "AMD EPYC family 26 model 2"
+    cpuinfo.write_text("processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\n")
+    assert processor(cpuinfo) == processor(tmp_path / "missing") == (platform.processor() or platform.machine())

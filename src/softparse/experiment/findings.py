@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 
 from .changes import are_about_roots, changes, changes_table, notable, roots_table
@@ -10,6 +9,7 @@ from .comparisons import CAVEAT, versus_table
 from .curves import curves_table
 from .results import Result
 from .tables import Cell, cells, note, sizes_table, table, titles
+from .times import times_table, total_time
 
 # What readers ask first comes first; tables of other names follow.
 HEADINGS = {
@@ -63,7 +63,7 @@ class Findings:
             parts.append(f"## {setting}: {self.titles[row]} against {self.titles[twin]}")
             parts.append(changes_table(changes(before, after, "test", "distances"), "distance to the head"))
             parts.append(changes_table(notable(changes(before, after, "test", "labels")), "label"))
-        parts += ["## Time", times_table(self.results)]
+        parts += ["## Time", total_time(self.results), times_table(self.results)]
         return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -86,24 +86,3 @@ def is_curve(results: Sequence[Result]) -> bool:
     for result in results:
         numbers.setdefault(result["setting"], set()).add(result["options"]["trees"])
     return any(len(found) > 1 for found in numbers.values())
-
-
-def times_table(results: Sequence[Result]) -> str:
-    """In Markdown: what a run costs."""
-    lines = [
-        "| row | setting | minutes of training | sentences parsed a second | processor, threads |",
-        "|---|---|---|---|---|",
-    ]
-    names = titles(results)
-    for (row, setting), cell in cells(results).items():
-        first = cell.results[0]
-        minutes = [result["seconds"]["training"] / 60 for result in cell.results]
-        parsing = [
-            result["sizes"]["dev"][0] / result["seconds"]["parsing dev"]
-            for result in cell.results
-            if result["seconds"].get("parsing dev")
-        ]
-        speed = f"{statistics.mean(parsing):.0f}" if parsing else ""
-        machine = f"{first['machine']['processor']}, {first['machine']['threads']}"
-        lines.append(f"| {names[row]} | {setting} | {statistics.mean(minutes):.1f} | {speed} | {machine} |")
-    return "\n".join(lines)

@@ -14,9 +14,10 @@ from .changes import Change, are_about_roots, changes, changes_table, notable, r
 from .comparisons import CAVEAT, Versus, versus, versus_table
 from .curves import curve, curves_table
 from .examples import Example, examples, wrong
-from .findings import Findings, heading, is_compared, is_curve, parts_of, times_table
+from .findings import Findings, heading, is_compared, is_curve, parts_of
 from .results import Result
 from .tables import MARK, Cell, note, sizes_table, table
+from .times import times_table, total_time
 
 EXAMPLES = 4  # of each kind and setting
 GROUPS = ("trees alone", "with raw text", "peers")
@@ -49,7 +50,8 @@ class Report:
         twins = [self._twin(*twin, is_open=place == 0) for place, twin in enumerate(self.findings.twins())]
         if twins:
             sections += ['<h2 id="changes">What raw text changes</h2>', *twins]
-        sections.append(f'<h2 id="time">Time</h2>\n{_html_table(times_table(self.findings.results))}')
+        times = f"<p>{escape(total_time(self.findings.results))}</p>\n{_html_table(times_table(self.findings.results))}"
+        sections.append(f'<h2 id="time">Time</h2>\n{times}')
         body = "\n".join(f"<section>\n{section}\n</section>" for section in sections)
         contents = {"data": "Data"} | {name: heading(name) for name, _ in tables}
         contents |= ({"changes": "What raw text changes"} if twins else {}) | {"time": "Time"}

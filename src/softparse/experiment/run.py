@@ -6,7 +6,6 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -15,8 +14,6 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from ..configuration import ConfigurationError, as_table
 from ..corpus.conllu import read, read_all, write
@@ -31,6 +28,7 @@ from ..learning.training import train
 from ..parser import Parser
 from . import peers
 from .agreement import wanted
+from .machine import machine
 from .processes import call
 from .rows import Task
 from .same import same_run
@@ -279,12 +277,3 @@ def _code() -> str:
         for path in sorted(path for kind in ("py", "toml") for path in (package / room).rglob(f"*.{kind}")):
             digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:12]
-
-
-def machine() -> dict[str, Any]:
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-    }
