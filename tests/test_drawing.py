@@ -80,3 +80,13 @@ def test_intervals_of_bars_are_on_their_scale_and_within_the_picture():
     assert numbers[0] > ends[0][1]  # beyond the line, not on it
     assert numbers[1] < ends[1][0]
     assert max(numbers) < float(root.get("width"))
+
+
+def test_numbers_of_losses_leave_the_names_alone():
+    """The longest bar to the left has its number beside the names."""
+    root = ElementTree.fromstring(bars_svg("by label", [Bar("fixed", -112.87), Bar("case", 1.1)]))
+    group = next(element for element in root.iter() if element.get("class") == "bar")
+    name, number = (element for element in group if element.tag.endswith("text"))
+    assert number.text == "-112.87"
+    letter = 0.55 * 12  # of digits
+    assert float(number.get("x")) - letter * len(number.text) > float(name.get("x"))

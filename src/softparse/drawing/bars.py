@@ -9,7 +9,7 @@ from html import escape
 from .chart import COLOURS, document
 from .width import ems
 
-BAR, GAP, TOP, BOTTOM, HALF, SIZE = 16.0, 7.0, 34.0, 12.0, 130.0, 12.0
+BAR, GAP, TOP, BOTTOM, HALF, SIZE, AIR = 16.0, 7.0, 34.0, 12.0, 130.0, 12.0, 5.0
 GAIN, LOSS = COLOURS[:2]
 
 
@@ -31,8 +31,9 @@ def bars_svg(title: str, bars: Sequence[Bar], unit: str = "") -> str:
         raise ValueError(f"{title}: there is nothing to draw; give at least one bar")
     most = max(abs(end) for bar in bars for end in _ends(bar)) or 1.0
     margin = 20 + SIZE * max(ems(bar.name) for bar in bars)
-    middle = margin + HALF + 40
-    width, height = middle + HALF + 50, TOP + BOTTOM + len(bars) * (BAR + GAP)
+    side = HALF + 3 * AIR + SIZE * max(ems(f"{bar.value:+.2f}") for bar in bars)  # a bar and its number
+    middle = margin + side
+    width, height = middle + side, TOP + BOTTOM + len(bars) * (BAR + GAP)
     width = max(width, 24 + 14 * ems(title) + SIZE * ems(unit))
     parts = [
         f'<text class="title" x="12" y="18">{escape(title)}</text>',
@@ -44,7 +45,7 @@ def bars_svg(title: str, bars: Sequence[Bar], unit: str = "") -> str:
         length = HALF * abs(bar.value) / most
         left = middle if bar.value >= 0 else middle - length
         is_gain = bar.value >= 0
-        place = middle + HALF * max(_ends(bar)) / most + 5 if is_gain else middle + HALF * min(_ends(bar)) / most - 5
+        place = middle + (HALF * max(_ends(bar)) / most + AIR if is_gain else HALF * min(_ends(bar)) / most - AIR)
         anchor = "start" if is_gain else "end"
         parts.append(
             f'<g class="bar"><title>{escape(bar.note or bar.name)}</title>'

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 from ..corpus.conllu import read
 from ..drawing import Bar, Curve, Dot, bars_svg, chart_svg, dots_svg, tree_svg
@@ -20,6 +21,7 @@ from .tables import MARK, Cell, note, sizes_table, table
 from .times import times_table, total_time
 
 EXAMPLES = 4  # of each kind and setting
+SMALLEST = 0.7  # trees are drawn as small as that to stand side by side
 GROUPS = ("trees alone", "with raw text", "peers")
 STYLE = """
 :root{color-scheme:light dark}
@@ -29,7 +31,7 @@ th,td{padding:.25rem .5rem;border-bottom:1px solid #b8c4cf;text-align:start}td{w
 .pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}
 .scroll{overflow-x:auto}.pictures svg{max-width:100%;height:auto}
 summary{cursor:pointer;font-size:1.25rem;font-weight:600;margin:1rem 0}
-figure{margin:0}figcaption{font-size:.85rem;color:#5a6b7a}
+figure{margin:0;flex-grow:1}figcaption{font-size:.85rem;color:#5a6b7a}
 .good{color:#2166ac}.bad{color:#b2382a}
 @media(prefers-color-scheme:dark){body{color:#dbe6f0;background:#161b22}figcaption{color:#9fb0bf}.good{color:#7db8e8}
 .bad{color:#f4978a}}
@@ -47,7 +49,10 @@ class Report:
         tables = self.findings.tables()
         sections = [f'<h2 id="data">Data</h2>\n{_html_table(sizes_table(self.findings.results))}']
         sections += [self._table(name, results) for name, results in tables]
-        twins = [self._twin(*twin, is_open=place == 0) for place, twin in enumerate(self.findings.twins())]
+        pairs = list(self.findings.twins())
+        # One is open: of the preset that a reader would use.
+        first = next((twin for twin in pairs if self._preset(*twin[:2]) == "default"), pairs[0] if pairs else None)
+        twins = [self._twin(*twin, is_open=twin == first) for twin in pairs]
         if twins:
             sections += ['<h2 id="changes">What raw text changes</h2>', *twins]
         times = f"<p>{escape(total_time(self.findings.results))}</p>\n{_html_table(times_table(self.findings.results))}"
@@ -117,6 +122,9 @@ class Report:
         note = f"LAS {las.difference:+.2f}, between {las.low:+.2f} and {las.high:+.2f}; p: {las.shown_p}"
         return Bar(name, las.difference, note, (las.low, las.high))
 
+    def _preset(self, setting: str, row: str) -> str:
+        return self.found[row, setting].results[0]["options"].get("preset", "")
+
     def _twin(self, setting: str, row: str, twin: str, is_open: bool) -> str:
         before, after = self.found[twin, setting], self.found[row, setting]
         distances = changes(before, after, "test", "distances")
@@ -167,13 +175,14 @@ class Report:
     def _example(self, example: Example, twin: str, row: str) -> str:
         figures = []
         for name, tree in (
-            ("gold", example.gold),
             (self.titles[twin], example.before),
             (self.titles[row], example.after),
+            ("gold", example.gold),
         ):
             picture = tree_svg(tree.words, tree.heads, tree.labels, wrong=wrong(example.gold, tree))
             figures.append(
-                f'<figure><figcaption>{escape(name)}</figcaption><div class="scroll">{picture}</div></figure>'
+                f'<figure style="flex-basis:{SMALLEST * _width(picture):.0f}px"><figcaption>{escape(name)}</figcaption>'
+                f'<div class="scroll">{picture}</div></figure>'
             )
         return _pictures(figures)
 
@@ -199,6 +208,11 @@ def _bars(found: Sequence[Change]) -> list[Bar]:
         Bar(change.name, change.gain(), f"{change.before.f1('with_head'):.1f} → {change.after.f1('with_head'):.1f}")
         for change in found
     ]
+
+
+def _width(svg: str) -> float:
+    """Of a picture, in pixels."""
+    return float(ElementTree.fromstring(svg).get("width", "0"))
 
 
 def _pictures(pictures: Iterable[str]) -> str:
