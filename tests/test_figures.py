@@ -26,12 +26,13 @@ BY_LANGUAGE = [
     ("docs/raw-text.md", "test, with raw text", "6-default-raw", "test"),
 ]
 BY_TREES = [
-    ("Welsh CCG", "100", "100-trees", "welsh"),
-    ("Uyghur UDT", "100", "100-trees", "uyghur"),
-    ("Portuguese PetroGold", "200", "unseen-200-trees", "portuguese"),
-    ("Welsh CCG", "300", "300-trees", "welsh"),
-    ("Uyghur UDT", "300", "300-trees", "uyghur"),
-    ("Turkish TWT", "388", "unseen-trees", "turkish"),
+    ("Welsh CCG", "100", "100-trees", "100-trees-raw", "welsh"),
+    ("Uyghur UDT", "100", "100-trees", "100-trees-raw", "uyghur"),
+    ("Portuguese PetroGold", "200", "unseen-200-trees", "unseen-200-trees-raw", "portuguese"),
+    ("Welsh CCG", "300", "300-trees", "300-trees-raw", "welsh"),
+    ("Uyghur UDT", "300", "300-trees", "300-trees-raw", "uyghur"),
+    ("Turkish TWT", "388", "unseen-trees", "unseen-trees-raw", "turkish"),
+    ("English EWT", "1255", "5-default", "6-default-raw", "english"),
 ]
 
 
@@ -62,8 +63,8 @@ def test_tables_by_language(found, page, first, row, part):
         assert is_of(figure, found[row, setting], part), f"{found[row, setting].shown(part)} it is in {setting}"
 
 
-@pytest.mark.parametrize(("name", "trees", "row", "setting"), BY_TREES)
-def test_table_by_numbers_of_trees(found, name, trees, row, setting):
+@pytest.mark.parametrize(("name", "trees", "alone", "with_raw", "setting"), BY_TREES)
+def test_table_by_numbers_of_trees(found, name, trees, alone, with_raw, setting):
     _, *figures = quoted("docs/from-200-trees.md", name, trees)
-    for figure, each in zip(figures, (row, f"{row}-raw"), strict=True):
+    for figure, each in zip(figures, (alone, with_raw), strict=True):
         assert is_of(figure, found[each, setting], "test"), f"{found[each, setting].shown('test')} it is"
