@@ -20,14 +20,15 @@ from softparse.corpus.conllu import read
 from softparse.corpus.locks import locked
 from softparse.corpus.splits import spread
 from softparse.drawing.chart import COLOURS
+from softparse.experiment.agreement import wanted
 from softparse.experiment.changes import are_about_roots, changes, changes_table, notable, roots_table
 from softparse.experiment.comparisons import versus
 from softparse.experiment.curves import curves_table
-from softparse.experiment.findings import Findings, parts_of
+from softparse.experiment.findings import Findings, is_curve, parts_of
 from softparse.experiment.machine import processor
 from softparse.experiment.report import Report
 from softparse.experiment.results import read_results
-from softparse.experiment.rows import read_row, rows_in, tasks_of
+from softparse.experiment.rows import Row, read_row, rows_in, tasks_of
 from softparse.experiment.settings import prepare, read_setting
 from softparse.experiment.tables import Cell, table
 from softparse.experiment.times import times_table, total_time
@@ -101,7 +102,8 @@ def test_a_grid(place):
     assert "| with raw text | " in shown
     shutil.rmtree(place / "work")  # results and data are enough
     page, tables = place / "report.html", place / "results.md"
-    making = command(place, "experiment", "report", "-o", str(page), "--markdown", str(tables))
+    making = command(place, "experiment", "report", "-o", str(page), "--markdown", str(tables),
+                     "--settings", str(place / "settings"))  # fmt: skip
     outcome = runner.invoke(main, making)
     assert outcome.exit_code == 0, outcome.output
     assert "no examples" not in outcome.stderr
@@ -112,11 +114,18 @@ def test_a_grid(place):
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")  # it needs nothing from elsewhere
     assert "| with raw text | plain | small | 1 and 2 |" in tables.read_text()
     assert "| small | 12 / " in tables.read_text()
-    (place / "data" / "dev.conllu").unlink()
-    outcome = runner.invoke(main, making)
-    assert outcome.exit_code == 0, outcome.output
-    assert "no examples" in outcome.stderr
-    assert "What it mended" not in page.read_text()
+    setting, dev = place / "settings" / "small.toml", place / "data" / "dev.conllu"
+    setting.write_text(setting.read_text().partition("[checksums]")[0])
+    for content, reason in ((treebank(20, 9), "results are of other files than those at hand (dev.conllu)"),
+                            (None, "dev.conllu: No such file")):  # fmt: skip
+        dev.unlink()
+        if content is not None:
+            dev.write_text(content)
+        outcome = runner.invoke(main, making)
+        assert outcome.exit_code == 0, outcome.output
+        assert "no examples: " in outcome.stderr
+        assert reason in outcome.stderr
+        assert "What it mended" not in page.read_text()
 
 
 def test_what_another_row_has_trained_is_not_trained_again(place):
@@ -293,6 +302,41 @@ def test_results_of_other_data_and_without_a_score_are_told(place):
     setting = place / "settings" / "small.toml"
     setting.write_text(setting.read_text().replace('"train.conllu" = "', '"train.conllu" = "00'))
     assert "(checksums.train.conllu, score of test); --renew" in CliRunner().invoke(main, arguments).stderr
+    setting.write_text(setting.read_text().replace('test = ["test.conllu"]', 'test = ["other.conllu"]'))
+    told = CliRunner().invoke(main, arguments).stderr
+    assert "(checksums.train.conllu, other.conllu, test.conllu, score of test); --renew" in told
+
+
+def test_results_of_other_raw_text_are_told(place):
+    """Two runs of a row, the second one with another file of raw text, and no checksum for either."""
+    setting, row = place / "settings" / "small.toml", place / "table" / "2-raw.toml"
+    row.write_text(row.read_text().replace("against", "seeds = 2\nagainst"))
+    for number, name in enumerate(("raw.txt", "mine.txt"), 1):
+        (place / "data" / name).write_text("a dog sees the cat .\n" * 5)
+        lines = setting.read_text().replace('raw = ["raw.txt"]\n', "")
+        setting.write_text(lines.replace('title = "Small"', f'title = "Small"\nraw = ["{name}"]'.strip()))
+        arguments = command(place, "experiment", "run", str(row), "--seeds", str(number))
+        outcome = CliRunner().invoke(main, arguments)
+        assert outcome.exit_code == 0, outcome.output
+    assert "2-raw/small-1: its result was made otherwise than the row says now (mine.txt, raw.txt)" in outcome.stderr
+    shown = CliRunner().invoke(main, ["experiment", "table", str(place / "results" / "table")])
+    assert "2-raw, small: other files than in other rows (mine.txt, raw.txt)" in shown.stderr
+
+
+def test_trees_alone_do_not_need_raw_text(place):
+    setting = place / "settings" / "small.toml"
+    setting.write_text(setting.read_text().replace('title = "Small"', 'title = "Small"\nraw = ["raw.txt"]'))
+    outcome = CliRunner().invoke(main, command(place, "experiment", "run", str(place / "table"), "--seeds", "1"))
+    assert "raw.txt: No such file or directory; this experiment needs made here" in outcome.stderr
+    assert [path.parent.name for path in sorted((place / "results").rglob("*.json"))] == ["1-plain", "3-some"]
+    made = (place / "work" / "settings" / "small" / "labeled.conllu").stat().st_ino
+    (place / "data" / "raw.txt").write_text("a dog sees the cat .\n" * 5)
+    outcome = CliRunner().invoke(main, command(place, "experiment", "run", str(place / "table"), "--seeds", "1"))
+    assert outcome.exit_code == 0, outcome.output
+    assert "otherwise" not in outcome.stderr
+    assert (place / "work" / "settings" / "small" / "labeled.conllu").stat().st_ino == made
+    shown = CliRunner().invoke(main, ["experiment", "table", str(place / "results" / "table")])
+    assert "warning" not in shown.stderr
 
 
 def test_a_run_that_another_process_is_at(place):
@@ -307,9 +351,12 @@ def test_a_run_that_another_process_is_at(place):
 
 def test_a_setting_is_made_once_by_those_who_begin_together(place):
     arguments = place / "settings" / "small.toml", place / "data", place / "work" / "small"
+
+    def made(_):
+        return prepare(*arguments).labeled.stat().st_ino
+
     with ThreadPoolExecutor(4) as pool:
-        found = [future.result() for future in [pool.submit(prepare, *arguments) for _ in range(4)]]
-    assert len({files.labeled.stat().st_ino for files in found}) == 1
+        assert len(set(pool.map(made, range(4)))) == 1
     (place / "work" / "small" / "words.vec.gz").write_text("made from them")
     prepare(*arguments)
     assert (place / "work" / "small" / "words.vec.gz").exists()
@@ -462,6 +509,13 @@ def test_folders_of_results_that_lie_in_each_other_count_once(tmp_path):
     assert len(read_results([tmp_path / "t", tmp_path, tmp_path / "t" / ".." / "t"])) == 1
 
 
+def test_a_run_that_is_there_twice_does_not_count_as_two(tmp_path):
+    for name in ("mine", "theirs"):
+        written(tmp_path / name / "t" / "r" / "x-1.json")
+    with pytest.raises(ConfigurationError, match=r"mine/t/r/x-1.json and .*theirs/t/r/x-1.json are results of one"):
+        read_results([tmp_path / "mine", tmp_path / "theirs"])
+
+
 def test_rows_of_the_same_name_are_not_taken_for_one(tmp_path):
     for name in "ab":
         written(tmp_path / name / "r" / "x-1.json", name)
@@ -546,9 +600,9 @@ def test_rows_are_compared_by_the_means_of_their_runs():
 
 
 def of_preset(result, number):
-    """The result as a run of the default preset with this value of a setting."""
-    epochs = configure("default").train.epochs
-    return {**result, "config": {"train": {"epochs": epochs + number}}}
+    """The result as a run of the default preset with so many more epochs."""
+    config = wanted(Row(raw=result["options"]["raw"]))["config"]
+    return {**result, "config": {**config, "train": {**config["train"], "epochs": config["train"]["epochs"] + number}}}
 
 
 def test_results_of_an_earlier_preset_are_marked_and_not_compared_with_those_of_now(tmp_path):
@@ -563,6 +617,9 @@ def test_results_of_an_earlier_preset_are_marked_and_not_compared_with_those_of_
         assert ([*Findings(results).twins()] == [("x", "b", "a")]) == ("a" in compared)
         page = Report(Findings(results)).html()
         assert ("of an earlier preset" in page) == ("a †: " in page) == (epochs != (0, 0))
+    older = of_preset(made("a", 2, [8] * 10, trees=1), 0)
+    del older["config"]["train"]["exchange"]  # there was no such setting: nothing was exchanged, and now something is
+    assert "| a | 80.00 / 80.00 (1) † |" in table([older])
     half = [*results, of_preset(made("a", 2, [8] * 10, trees=1), 0)]  # one of two runs has been made again
     assert "| a | 80.00 / 80.00 (1) |" in table(half)
     (tmp_path / "a.json").write_text(json.dumps(results[0]))
@@ -617,6 +674,16 @@ def test_changes_are_means_over_runs():
     )
 
 
+def test_part_of_the_raw_text_is_no_point_of_a_curve():
+    results = [made("a", 1, [5], trees=100), made("b", 1, [6], trees=400), made("c", 1, [7], raw=True, trees=400)]
+    assert is_curve(results)
+    results.append(made("d", 1, [8], raw=True, trees=100))
+    results[-1]["options"]["raw_sentences"] = 300
+    assert not is_curve(results)
+    assert "as good as" not in Findings(results).markdown()
+    assert "d: 80.00" in Report(Findings(results)).html()
+
+
 def test_what_raw_text_is_worth_in_trees():
     alone = [made(f"{trees}-t", 1, [right], trees=trees) for trees, right in ((100, 5), (400, 7))]
     both = [made(f"{trees}-r", 1, [right], raw=True, trees=trees) for trees, right in ((100, 6), (400, 8))]
@@ -624,6 +691,8 @@ def test_what_raw_text_is_worth_in_trees():
         "| x | 100 | 50.00 (1) | 60.00 (1) | +10.00 | 200 |",
         "| x | 400 | 70.00 (1) | 80.00 (1) | +10.00 | – |",
     ]
+    same = [made("same", 1, [7], raw=True, trees=400)]
+    assert curves_table([*alone, *same]).splitlines()[2:] == ["| x | 400 | 70.00 (1) | 70.00 (1) | +0.00 | 400 |"]
     falling = [made(f"{trees}-t", 1, [right], trees=trees) for trees, right in ((50, 5), (100, 7), (200, 6), (400, 8))]
     both = [made("r", 1, [6.5], raw=True, trees=200), made("s", 1, [9], raw=True, trees=50),
             made("t", 1, [4], raw=True, trees=100)]  # fmt: skip
@@ -664,6 +733,8 @@ def test_a_peer(place):
     (place / "peers" / "gold.py").write_text("raise SystemExit(3)\n")
     outcome = CliRunner().invoke(main, command(place, "experiment", "one", str(row), "small", "1"))
     assert "gold.py: ended with code 3" in outcome.stderr
+    told = CliRunner().invoke(main, command(place, "experiment", "run", str(row))).stderr
+    assert "table/1-plain/small-1: its result was made otherwise than the row says now (script)" in told
     result = json.loads((place / "results" / "table" / "1-plain" / "small-1.json").read_text())
     assert result["scores"]["test"]["las"] == 100
     assert result["seconds"] == {"training": 1.0}

@@ -102,20 +102,27 @@ def _warn_of_mixed(results) -> None:
 @experiment.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True)
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables to this file too.")
+@click.option(
+    "--settings",
+    type=click.Path(path_type=Path),
+    default=Path("experiments/settings"),
+    show_default=True,
+    help="Folder of the settings, for examples.",
+)
 @DATA
 @WORK
 @RESULTS
-def report(output, markdown, data, work, results) -> None:
+def report(output, markdown, settings, data, work, results) -> None:
     """Make a page of all results: tables, curves, what changed, and examples of the settings whose data is there."""
     from ..corpus.files import replacing
+    from ..experiment.examples import dev_files
     from ..experiment.findings import Findings
     from ..experiment.report import Report
     from ..experiment.results import read_results
-    from ..experiment.settings import dev_files
 
     read = read_results([results])
     _warn_of_mixed(read)
-    dev, missing = dev_files({result["setting"] for result in read}, results.parent / "settings", data, work)
+    dev, missing = dev_files(read, settings, data, work)
     for reason in missing:
         click.echo(f"no examples: {reason}", err=True)
     findings = Findings(read)

@@ -30,7 +30,8 @@ def list_treebanks() -> None:
 @click.option("--from", "source", metavar="DIR", help="A folder of treebanks to take it from, instead of downloading.")
 @click.option("--force", is_flag=True, help="Replace files of other content.")
 def get_treebank(code: str, output: str, source: str | None, force: bool) -> None:
-    """Write CODE-ud-{train,dev,test}.conllu. CODE: see list, or cy_ccg or UD_Welsh-CCG of Universal Dependencies."""
+    """Write CODE-ud-{train,dev,test}.conllu. CODE: see list, or cy_ccg, cy_ccg@2.16 or UD_Welsh-CCG of Universal
+    Dependencies."""
     from ..corpus.treebanks import get
 
     for path in get(code, output, source, _say, force):

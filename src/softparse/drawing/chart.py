@@ -68,7 +68,7 @@ def _curve(curve: Curve, colour: str, places: Sequence[tuple[float, float, float
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in places)
     dots = "".join(
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">'
-        f"<title>{escape(curve.name)}: {value:.2f} ± {width:.2f} at {at:g}</title></circle>"
+        f"<title>{escape(curve.name)}: {value:.2f}{f' ± {width:.2f}' if width else ''} at {at:g}</title></circle>"
         for (x, y, _, _), (at, value, width) in zip(places, curve.points, strict=True)
         if len(places) <= 30
     )

@@ -1,18 +1,20 @@
 """Do results belong together? Runs of a row should have been made alike, and as the row says now.
 
-Settings that only one of two results knows do not count: the other may be older.
+A setting that a result does not know came later, and stands at its default, which leaves things as they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from ..configuration import ConfigurationError, as_table
-from ..learning.config import configure, settled
-from .results import Result
+from ..learning.config import Config, configure, settled
+from . import peers
+from .results import VECTORS, Result
 from .rows import DATA, Row, Task
+from .settings import Setting
 
 OPTIONS = (*DATA, "peer")  # of a row, which its configuration does not tell
 # Settings of a result that say nothing about how it was made, or that its options and checksums tell.
@@ -24,9 +26,12 @@ def mixed(results: Iterable[Result]) -> list[str]:
     """What the runs behind one number do not agree about, a line for each; and settings whose rows had other data."""
     found = []
     results = list(results)
-    data: dict[str, dict[str, str]] = {}
+    firsts: dict[tuple[str, bool], Result] = {}
     for result in results:
-        different = contradictions(data.setdefault(result["setting"], result["data"]), result["data"])
+        firsts.setdefault((result["setting"], bool(result["options"]["raw"])), result)
+    for result in results:
+        others = [firsts[key] for with_raw in (False, True) if (key := (result["setting"], with_raw)) in firsts]
+        different = [name for other in others for name in _other_data(other, result)]
         if different:
             found.append(f"{result['row']}, {result['setting']}: other files than in other rows ({_listed(different)})")
     runs: dict[tuple[str, str], list[Result]] = {}
@@ -39,10 +44,24 @@ def mixed(results: Iterable[Result]) -> list[str]:
     return found
 
 
-def outdated(task: Task, result: Result, checksums: dict[str, str]) -> list[str]:
-    """In what a result differs from what its row says now, and its setting by checksums."""
+def _other_data(one: Result, other: Result) -> list[str]:
+    """In what the data of two results of a setting differ. Those without raw text may not have had its files."""
+    both_raw = one["options"]["raw"] and other["options"]["raw"]
+    sizes = {part: size for part, size in one["sizes"].items() if both_raw or part != "raw"}
+    found = contradictions(one["data"], other["data"]) + contradictions(sizes, other["sizes"], "sizes.")
+    return found + (sorted((set(one["data"]) ^ set(other["data"])) - {VECTORS}) if both_raw else [])
+
+
+def outdated(task: Task, result: Result, setting: Setting, checksums: dict[str, str]) -> list[str]:
+    """In what a result differs from what its row says now, its setting, and the script of a peer."""
     missing = [f"score of {part}" for part in task.row.score if part not in result["scores"]]
-    return contradictions(_told(result), wanted(task.row) | {"checksums": checksums}) + missing
+    needed = {*setting.train, *setting.dev, *setting.test, *(setting.raw if task.row.raw else ())}
+    had = set(result["data"]) - {VECTORS}
+    files = sorted((needed - had) | (had - needed - set(setting.raw)))
+    told = wanted(task.row) | {"checksums": checksums}
+    if task.row.peer:
+        told["script"] = peers.digest(peers.folder(task.path))
+    return contradictions(_told(result), told) + files + missing
 
 
 def is_earlier(result: Result) -> bool:
@@ -83,12 +102,21 @@ def contradictions(one: Any, other: Any, prefix: str = "") -> list[str]:
 
 def _told(result: Result) -> dict[str, Any]:
     """What a result says about how it was made, without its seed and machine."""
-    config = dict(result.get("config", {}))
+    config = _filled(result["config"], as_table(Config())) if result.get("config") else {}
     for table, names in NOT_TOLD.items():
         if table in config:
             config[table] = {name: value for name, value in config[table].items() if name not in names}
     options = {name: value for name, value in result["options"].items() if name in OPTIONS}
-    return {"options": options, "config": config, "checksums": result["data"]}
+    script = {"script": result["script"]} if "script" in result else {}
+    return {"options": options, "config": config, "checksums": result["data"], **script}
+
+
+def _filled(table: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A nested table, and what it lacks of the defaults."""
+    found = dict(table)
+    for name, default in defaults.items():
+        found[name] = _filled(found.get(name, {}), default) if isinstance(default, dict) else found.get(name, default)
+    return found
 
 
 def _listed(names: Sequence[str]) -> str:

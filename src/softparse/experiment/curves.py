@@ -58,8 +58,10 @@ def worth(without: Sequence[Point], score: float, trees: int) -> float | None:
     200.0
     """
     here = next(point for point in without if point.trees == trees)
+    if score == here.mean:
+        return trees
     pairs = list(itertools.pairwise(without))
-    if score >= here.mean:
+    if score > here.mean:
         pairs = [(low, high) for low, high in pairs if low.trees >= trees]
     else:
         pairs = [(low, high) for low, high in reversed(pairs) if high.trees <= trees]

@@ -4,12 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from ..configuration import ConfigurationError
 from ..corpus.sentence import Sentence
 from ..evaluation.relations import universal
+from .agreement import contradictions
+from .results import Result
+from .settings import prepare
 
 Parse = Sequence[str]  # heads and labels of a sentence, as results have them
 SHORTEST, LONGEST = 5, 14  # words: what can be looked at
+
+
+def dev_files(results: Iterable[Result], settings: Path, data: Path, work: Path) -> tuple[dict[str, Path], list[str]]:
+    """The dev sentences of settings whose data is at hand, the same as that of their results; why others have none."""
+    by_setting: dict[str, list[Result]] = {}
+    for result in results:
+        by_setting.setdefault(result["setting"], []).append(result)
+    found, missing = {}, []
+    for name in sorted(by_setting):
+        try:
+            files = prepare(settings / f"{name}.toml", data, work / "settings" / name, needs_raw=False)
+        except ConfigurationError as error:
+            missing.append(str(error))
+            continue
+        other = {file for result in by_setting[name] for file in contradictions(result["data"], files.checksums)}
+        if other:
+            missing.append(f"{name}: results are of other files than those at hand ({', '.join(sorted(other))})")
+        else:
+            found[name] = files.dev
+    return found, missing
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,10 @@ def is_compared(results: Sequence[Result]) -> bool:
 
 
 def is_curve(results: Sequence[Result]) -> bool:
-    """Whether some setting has several numbers of trees."""
+    """Whether some setting has several numbers of trees, with all of its raw text or none."""
     numbers: dict[str, set[int]] = {}
     for result in results:
+        if result["options"].get("raw_sentences"):
+            return False
         numbers.setdefault(result["setting"], set()).add(result["options"]["trees"])
     return any(len(found) > 1 for found in numbers.values())

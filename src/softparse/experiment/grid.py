@@ -49,7 +49,7 @@ class Grid:
     def _outdated(self, task: Task) -> list[str]:
         """In what the result of a run, if there is one, differs from what its row says now."""
         path = result_path(task, self.results)
-        return outdated(task, read_result(path), read_setting(setting_path(task))[1]) if path.exists() else []
+        return outdated(task, read_result(path), *read_setting(setting_path(task))) if path.exists() else []
 
     def _tell_of_outdated(self) -> None:
         remedy = "it is made again" if self.renew else "--renew makes it again"

@@ -38,6 +38,11 @@ def run(script: Path, trees: Path, files: Files, place: Path) -> dict[str, Any]:
     return found
 
 
+def folder(row: Path) -> Path:
+    """Where the scripts of peers are, by the path of a row."""
+    return row.parent.parent / "peers"
+
+
 def digest(folder: Path) -> str:
     """Of all scripts: what they share may be in files of its own."""
     scripts = sorted(folder.glob("*.py"))

@@ -10,6 +10,7 @@ from typing import Any
 from ..configuration import ConfigurationError
 
 Result = dict[str, Any]
+VECTORS = "vectors"  # their name among the checksums of a result
 KEYS = {"table", "row", "title", "setting", "seed", "options", "scores", "data", "sizes", "seconds", "machine"}
 
 
@@ -23,9 +24,16 @@ def read_results(folders: Iterable[Path]) -> list[Result]:
             raise ConfigurationError(f"{folder}: is a file; give a folder of results")
         paths += sorted(folder.rglob("*.json"), key=_order)
     distinct = {path.resolve(): path for path in paths}  # folders may lie in each other
-    found = list(map(read_result, distinct.values()))
+    found: list[Result] = []
     tables: dict[str, str] = {}
-    for result in found:
+    runs: dict[tuple[str, str, str, int], Path] = {}
+    for path in distinct.values():
+        result = read_result(path)
+        found.append(result)
+        run = result["table"], result["row"], result["setting"], result["seed"]
+        if runs.setdefault(run, path) != path:
+            raise ConfigurationError(f"{runs[run]} and {path} are results of one and the same run; "
+                                     "give one of their folders, lest they be taken for two")  # fmt: skip
         other = tables.setdefault(result["row"], result["table"])
         if other != result["table"]:
             raise ConfigurationError(f"the tables {other} and {result['table']} both have a row {result['row']}; "

@@ -30,11 +30,10 @@ from . import peers
 from .agreement import wanted
 from .machine import machine
 from .processes import call
+from .results import VECTORS
 from .rows import Task
 from .same import same_run
 from .settings import MADE_FROM, PARTS, Files, copy, made_from, prepare, read_setting
-
-VECTORS = "vectors"  # their name among the checksums of a result
 
 
 def result_path(task: Task, results: Path) -> Path:
@@ -53,7 +52,7 @@ def run(task: Task, data: Path, work: Path, results: Path, observer: Observer | 
 
 def _run(task: Task, data: Path, work: Path, results: Path, observer: Observer | None) -> Path:
     setting = setting_path(task)
-    files = prepare(setting, data, work / "settings" / task.setting)
+    files = prepare(setting, data, work / "settings" / task.setting, needs_raw=_needs_raw(task))
     place = work / "runs" / task.name
     checksums = files.checksums | _of_vectors(task, files, work)
     identity = _identity(task, files, checksums.get(VECTORS, ""))
@@ -66,9 +65,8 @@ def _run(task: Task, data: Path, work: Path, results: Path, observer: Observer |
         if not getattr(files, part).exists():
             raise ConfigurationError(f"{setting}: names no files under {part}, which {task.path.name} needs")
     if task.row.peer:
-        found = peers.run(
-            task.path.parent.parent / "peers" / f"{task.row.peer}.py", _trees(task, files, place), files, place
-        )
+        script = peers.folder(task.path) / f"{task.row.peer}.py"
+        found = peers.run(script, _trees(task, files, place), files, place) | {"script": peers.digest(script.parent)}
     else:
         config = configuration(task, files, setting, work, place)
         told = _without_paths(as_table(settled(config)))
@@ -92,6 +90,11 @@ def _run(task: Task, data: Path, work: Path, results: Path, observer: Observer |
     return _write(task, {**_names(task), **content}, results)
 
 
+def _needs_raw(task: Task) -> bool:
+    """Whether a run needs the raw text of its setting, which not everybody has, or vectors that are trained on it."""
+    return task.row.raw or (task.row.vectors and read_setting(setting_path(task))[0].vectors == "train")
+
+
 def _of_vectors(task: Task, files: Files, work: Path) -> dict[str, str]:
     """The checksum of the word vectors, if the row has any: those that are trained differ with what trains them."""
     if not task.row.vectors or task.row.peer:
@@ -102,7 +105,7 @@ def _of_vectors(task: Task, files: Files, work: Path) -> dict[str, str]:
 
 def _identity(task: Task, files: Files, of_vectors: str) -> str:
     """What is in the folder of a run depends on this."""
-    made_by = {"peers": peers.digest(task.path.parent.parent / "peers")} if task.row.peer else {"versions": versions()}
+    made_by = {"peers": peers.digest(peers.folder(task.path))} if task.row.peer else {"versions": versions()}
     return json.dumps({"data": files.identity, VECTORS: of_vectors, "row": wanted(task.row)} | made_by)
 
 

@@ -22,7 +22,7 @@ import contextlib
 import hashlib
 import json
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,12 +71,17 @@ def read_setting(path: Path) -> tuple[Setting, dict[str, str]]:
     return setting, checksums
 
 
-def prepare(path: Path, data: Path, folder: Path) -> Files:
-    """Make the files of a setting in `folder`, from the public ones in `data`, if they are not there yet."""
+def prepare(path: Path, data: Path, folder: Path, needs_raw: bool = True) -> Files:
+    """Make the files of a setting in `folder`, from the public ones in `data`, if they are not there yet.
+
+    Files of raw text that are not needed may not be there.
+    """
     setting, checksums = read_setting(path)
-    names = [*setting.train, *setting.dev, *setting.test, *setting.raw]
+    names = [*setting.train, *setting.dev, *setting.test]
+    raw_names = [name for name in setting.raw if needs_raw or (data / name).exists()]
     found = {name: _checked(data / name, checksums.get(name), setting) for name in names}
-    identity = _identity(setting, found)
+    identity = _identity(setting, found)  # what is made does not depend on files of raw text
+    found |= {name: _checked(data / name, checksums.get(name), setting) for name in raw_names}
     with locked(folder.with_suffix(".lock"), wait=True):  # runs of a setting begin at the same time
         if made_from(folder) != identity:
             with tempfile.TemporaryDirectory(dir=folder.parent) as name:  # complete when it has its name
@@ -87,9 +92,9 @@ def prepare(path: Path, data: Path, folder: Path) -> Files:
                     folder.rename(Path(name) / "old")
                 made.rename(folder)
     raw = [folder / "raw.conllu"] if setting.scheme == "modulo" else []
-    raw += [data / name for name in setting.raw]
+    raw += [data / name for name in raw_names]
     labeled, dev, test = (folder / f"{part}.conllu" for part in PARTS)
-    return Files(labeled, dev, test, raw, found, identity)
+    return Files(labeled, dev, test, raw, found, _identity(setting, found))
 
 
 def _identity(setting: Setting, checksums: dict[str, str]) -> str:
@@ -103,17 +108,6 @@ def made_from(folder: Path) -> str | None:
     with contextlib.suppress(OSError):
         return (folder / MADE_FROM).read_text(encoding="utf-8")
     return None
-
-
-def dev_files(settings: Iterable[str], folder: Path, data: Path, work: Path) -> tuple[dict[str, Path], list[str]]:
-    """The dev sentences of settings in `folder` whose data is at hand, and why others have none."""
-    found, missing = {}, []
-    for name in sorted(settings):
-        try:
-            found[name] = prepare(folder / f"{name}.toml", data, work / "settings" / name).dev
-        except ConfigurationError as error:
-            missing.append(str(error))
-    return found, missing
 
 
 def _split(setting: Setting, data: Path, folder: Path) -> None:
