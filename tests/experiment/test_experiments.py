@@ -29,6 +29,7 @@ from softparse.experiment.machine import processor
 from softparse.experiment.report import Report
 from softparse.experiment.results import read_results
 from softparse.experiment.rows import Row, read_row, rows_in, tasks_of
+from softparse.experiment.run import vectors
 from softparse.experiment.settings import prepare, read_setting
 from softparse.experiment.tables import Cell, table
 from softparse.experiment.times import times_table, total_time
@@ -239,6 +240,24 @@ def test_a_model_of_other_vectors_is_not_taken_for_this_ones(place):
         path.unlink()
     first, second = (result["history"][0]["losses"] for result in found)
     assert first != second
+
+
+def test_vectors_are_trained_again_on_other_raw_text(place, monkeypatch):
+    """The trees stay as they are, and so does their folder, in which the vectors are."""
+    setting, raw = place / "settings" / "small.toml", place / "data" / "raw.txt"
+    setting.write_text(setting.read_text().replace('"Small"', '"Small"\nraw = ["raw.txt"]\nvectors = "train"'))
+    monkeypatch.setattr(
+        "softparse.experiment.run._make_vectors", lambda _, files, target: target.write_text(files.raw[-1].read_text())
+    )
+    target = place / "work" / "settings" / "small" / "words.vec.gz"
+    for text in ("a dog sees the cat .\n", "the cat sees a dog .\n"):
+        raw.write_text(text)
+        made = []
+        for _ in range(2):
+            files = prepare(setting, place / "data", target.parent)
+            assert vectors(setting, files, target).read_text() == text
+            made.append(target.stat().st_mtime_ns)
+        assert made[0] == made[1]
 
 
 def test_a_setting_without_raw_text(place):

@@ -209,9 +209,15 @@ def _vectors_path(task: Task, work: Path) -> Path:
 
 
 def vectors(setting: Path, files: Files, target: Path) -> Path:
-    """The word vectors of a setting, fetched or trained once by the command for it."""
+    """The word vectors of a setting, fetched or trained once by the command for it, and again on other text."""
+    how = read_setting(setting)[0].vectors
+    wanted_from = files.identity if how == "train" else how
+    note = target.with_name(f"{target.name}.{MADE_FROM}")
     with locked(target.parent.with_suffix(".lock"), wait=True):
-        if not target.exists():
+        if not target.exists() or (note.exists() and note.read_text(encoding="utf-8") != wanted_from):
+            target.unlink(missing_ok=True)  # first, so that the note never speaks of other vectors
+            with replacing(note) as file:
+                file.write(wanted_from.encode())
             _make_vectors(setting, files, target)
     return target
 
